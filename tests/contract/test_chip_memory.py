@@ -107,11 +107,11 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
     """
     chip = quiet(figures=FIGURES)
 
-    assert chip.dispatch_output(1, 0, 1, 0, 65, 0, 0) == 65
-    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0, 0) == 68
+    assert chip.dispatch_output(chip.smsp_width, 0, 1, 0, 65, 0, 0) == 65
+    assert chip.dispatch(chip.smsp_width, 5, 1, 0, 0, 0, 0, 0) == 68
     assert chip.dispatch(0, 5, 1, 0, 0, 0, 0, 0) == 6
     chip.clear(0)
-    assert chip.dispatch(2, 10, 1, 0, 0, 0, 0, 0) == 69
+    assert chip.dispatch(2 * chip.smsp_width, 10, 1, 0, 0, 0, 0, 0) == 69
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):

@@ -234,7 +234,7 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     """What waits in the SMSP's queue has none in the SM's, however long those before it keep theirs."""
     chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
     for _ in range(6):
-        chip.dispatch(1, 0, 100, 0, 0, 0, 0, 0)
+        chip.dispatch(chip.smsp_width, 0, 100, 0, 0, 0, 0, 0)
     chip.dispatch_output(0, 0, 1, 0, 10, 0, 0)
     chip.dispatch_copy(0, 1, 1, 3, 0, 0, 1)
 
@@ -244,9 +244,9 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
 def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
     """Its slot was that of a warp of this SMSP, which has left."""
     chip = quiet(SPACED, figures=FIGURES._replace(**BETWEEN))
-    chip.port_user[chip.ports - 3], chip.port_free[chip.ports - 3] = 0, 30
+    chip.port_user[chip.tensor], chip.port_free[chip.tensor] = 0, 30
     waits = [chip.between_mma(0, 0, 5, 3, 5)]
-    chip.home[0] = 1
+    chip.home[0] = chip.smsp_width
     waits.append(chip.between_mma(0, 0, 5, 3, 5))
 
     assert waits[0] > waits[1] == 0
@@ -254,7 +254,7 @@ def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
 
 def step_by_step(chip, code, at, registers):
     """What ``between_mma`` says of a memory instruction ahead of ``code``, one instruction after another."""
-    tensor = chip.ports - TENSOR
+    tensor, port = chip.tensor, chip.ports - TENSOR
     start, interval = max(at + 1, chip.mio_free[0]), chip.register_interval
     read, left, free, time = start, registers, chip.port_free[tensor], at + chip.stall[0]
     if free > start:
@@ -263,7 +263,7 @@ def step_by_step(chip, code, at, registers):
         if left <= 0 or read + left * interval <= time:
             break
         time = max([time, *(chip.board[board] for board in one.waits)])
-        if one.port == tensor:
+        if one.port == port:
             time = max(time, free)
             while left > 0 and read + interval <= time:
                 read, left = read + interval, left - 1
@@ -295,7 +295,7 @@ AHEAD = st.one_of(
 def test_mma_sync_that_are_passed_at_once_are_foreseen_as_one_after_another(code, boards, busy, registers):
     """Of an instruction at 5, whatever is ahead of it, when the tensor core and the queue's registers are free."""
     chip = quiet(instruction(SHARED, stall=2), *code, figures=FIGURES._replace(**BETWEEN))
-    tensor = chip.ports - TENSOR
+    tensor = chip.tensor
     chip.port_user[tensor], chip.port_free[tensor], chip.mio_free[0] = 0, *busy
     for board, free in enumerate(boards):
         chip.board[board] = free
@@ -575,7 +575,7 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
         begins.append(chip.tag(0, leaves, chip.tags()))
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(1, 5, 1, 0, 0, 0, 0, 0) == 10
+    assert chip.dispatch(chip.smsp_width, 5, 1, 0, 0, 0, 0, 0) == 10
 
 
 def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
@@ -598,7 +598,7 @@ def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
 
     assert chip.dispatch(0, 0, 0, 0, 0, 0, 0, 0) == 1
     assert chip.reserve(0, 1, 1, 0) == 1
-    assert chip.dispatch(1, 0, 0, 0, 0, 0, 0, 0) == 2
+    assert chip.dispatch(chip.smsp_width, 0, 0, 0, 0, 0, 0, 0) == 2
     assert execute(core, ([load(0)], 1), figures=FIGURES, memory=Memory([lines_of(1)])).chip.wavefronts == 1
 
 

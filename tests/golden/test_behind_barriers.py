@@ -8,7 +8,7 @@ from doubles.by_hand import Memory, copy, execute, instruction, quiet
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.core.constants import BAR, MIO, SHARED
+from gpusim.sim.core.constants import BAR, SHARED
 from gpusim.sim.figures import figures_of
 
 FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
@@ -30,8 +30,9 @@ def passes(stores, *, barred):
     """
     chip = quiet(figures=FIGURES)
     at = LOADS_AT
-    for place, smsp in product(range(stores), (1, 2, 3)):
-        at = max(APART * place, chip.port_free[(smsp + 1) * chip.ports - MIO])
+    for place, number in product(range(stores), (1, 2, 3)):
+        smsp = number * chip.smsp_width
+        at = max(APART * place, chip.port_free[smsp + chip.mio])
         leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0, 0)
         chip.store(0, leaves, at, SECTORS)
     if barred:

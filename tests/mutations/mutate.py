@@ -78,7 +78,18 @@ WHOLE_KERNELS = (
 
 NO_TIME = {
     "chip.py": {
-        *("__init__", "figures_of", "code_of", "data_of", "mio_of", "zeros", "narrow_pages", "bucket"),
+        *(
+            "__init__",
+            "figures_of",
+            "code_of",
+            "data_of",
+            "mio_of",
+            "smsps_of",
+            "zeros",
+            "narrow_pages",
+            "whole_lines",
+            "bucket",
+        ),
         *("row", "flush", "note", "log_note", "log_span", "charge"),
     },
     "cta_scheduler.py": {"__init__"},
@@ -86,7 +97,7 @@ NO_TIME = {
 }
 """Functions that copy, allocate, hash, log or describe: a change there is no mechanism's."""
 
-NO_TIME_NAMES = ("WIDTH", "ROWS", "RATE", "NEVER", "BITS", "CYCLES", "TURN", "TURNS")
+NO_TIME_NAMES = ("WIDTH", "COLUMNS", "ROWS", "RATE", "NEVER", "BITS", "CYCLES", "TURN", "TURNS")
 """Ends of the names of numbers that size logs and calendars or estimate seconds."""
 
 TURNED = {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}

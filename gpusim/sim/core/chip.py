@@ -41,6 +41,7 @@ from gpusim.sim.core.constants import (
     INSTRUCTIONS_AHEAD,
     ISSUED,
     LDGSTS,
+    LINE_WIDTH,
     LINES_AT_ONCE,
     LOG_ROWS,
     MERGED_AHEAD,
@@ -60,11 +61,13 @@ from gpusim.sim.core.constants import (
     PERCENT,
     PIPE,
     PLACE_BITS,
+    PORT_WIDTH,
     RANK_OF_WAITED,
     RELEASED,
     RETIRED,
     SHARED,
     SLOT_WIDTH,
+    SMSP_COLUMNS,
     SPAN_WIDTH,
     STAGE_MASK,
     STAGE_WORDS,
@@ -131,6 +134,11 @@ def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
     """Return ``width`` columns of zeros that lie side by side: row n is at n * width."""
     table = pages(count * width)
     return [table[place:] for place in range(width)]
+
+
+def whole_lines(count: int) -> int:
+    """Return the integers of the lines of memory that hold so many; odd numbers of them spread best over a cache."""
+    return ((count + LINE_WIDTH - 1) // LINE_WIDTH | 1) * LINE_WIDTH
 
 
 def together(*columns: "Column") -> "list[memoryview[int]]":
@@ -325,10 +333,10 @@ class Calendar:
     turn is over. No time comes that is before the turn's first.
     """
 
-    def __init__(self, events: int) -> None:
-        """Hold events of numbers below ``events``."""
+    def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:
+        """Hold events in four columns of zeros; an event is its place in them."""
         self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
-        self.due, self.before, self.after, self.listed = zeros(events), zeros(events), zeros(events), zeros(events)
+        self.due, self.before, self.after, self.listed = columns
         self.now, self.turn_end = 0, TURN
         self.count, self.later = 0, 0
 
@@ -433,26 +441,19 @@ class Chip:
         self.code_of(code)
         self.data_of(data)
         self.sms, self.slots, self.share = sms, slots, share
-        smsps, resident = sms * self.smsps, sms * slots
+        resident = sms * slots
         warps = resident * self.warps
         self.now, self.ended_sm, self.instructions, self.wavefronts = 0, 0, 0, 0
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
         # SMs
         self.barrier_free = zeros(sms)
-        self.mio_of(sms, smsps)
+        self.mio_of(sms)
         self.cold, self.sectors = zeros(sms, 1), zeros(sms)
         self.line_ready, self.streamed = zeros(sms * self.lines, -1), zeros(sms * self.lines)
         self.fetch_free, self.fetched_lines = zeros(sms), zeros(sms)
         self.cached_line = zeros(sms * self.cache_lines)
-        # SMSPs
-        self.port_free, self.port_user = zeros(smsps * self.ports), zeros(smsps * self.ports, -1)
-        self.port_takes, self.port_turn = zeros(smsps * self.ports * TAKES, -1), zeros(smsps * self.ports)
-        self.clock, self.asleep = zeros(smsps), zeros(smsps, NEVER)
-        self.dispatched, self.stalls = zeros(smsps), zeros(smsps * REASON_COUNT)
-        self.sm_of = array("q", [smsp // self.smsps for smsp in range(smsps)])
-        self.last, self.active, self.blocked = zeros(smsps, -1), zeros(smsps), zeros(smsps)
-        self.planned, self.rivals = zeros(smsps, -1), zeros(smsps)
-        self.members = zeros(smsps * slots * self.warps)
+        self.smsps_of(sms, slots)
+        self.stalls = zeros(REASON_COUNT)
         # CTAs, by slot
         self.cta, self.expected, self.soonest = zeros(resident, -1), zeros(resident, NEVER), zeros(sms, NEVER)
         self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
@@ -480,7 +481,37 @@ class Chip:
         self.later, self.later_waiting, self.twin, self.brought = 2, 1, False, 0
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
-        self.calendar = Calendar(smsps + resident)  # of SMSPs, and of CTA slots after them
+
+    def smsps_of(self, sms: int, slots: int) -> None:
+        """
+        Make SMSPs, and a calendar of them and of CTA slots.
+
+        Columns of an SMSP lie side by side, and behind them its warps, its ports, its queue and what is due: an SMSP is
+        the place of its row, and a port that of its own one, whose cycles of takes follow.
+        """
+        ports = whole_lines(SMSP_COLUMNS + slots * self.warps)
+        queue = ports + self.ports * PORT_WIDTH
+        due = queue + self.depth
+        self.smsp_width = whole_lines(due + 2 * DUE)
+        self.past_smsps = sms * self.smsps * self.smsp_width
+        row = side_by_side(sms * self.smsps + sms * slots, self.smsp_width)
+        self.calendar = Calendar(row[:4])
+        self.asleep, self.clock, self.planned, self.rivals = row[4:8]
+        self.active, self.blocked, self.last, self.sm_of, self.dispatched, self.taken, self.multiplies = row[8:15]
+        self.mio_free, self.left, self.roomless, self.queue_at, self.queued, self.due_first, self.due_next = row[15:22]
+        self.members, self.queue = row[SMSP_COLUMNS], row[queue]
+        self.due_at, self.due_takes = row[due], row[due + 1]
+        behind = row[ports:]
+        self.port_free, self.port_user, self.port_turn, self.port_takes = behind[:4]
+        self.tensor, self.mio = (self.ports - TENSOR) * PORT_WIDTH, (self.ports - MIO) * PORT_WIDTH
+        for number in range(sms * self.smsps):
+            smsp = number * self.smsp_width
+            self.asleep[smsp], self.sm_of[smsp] = NEVER, number // self.smsps
+            self.last[smsp] = self.planned[smsp] = -1
+            for port in range(smsp, smsp + self.ports * PORT_WIDTH, PORT_WIDTH):
+                self.port_user[port] = -1
+                for turn in range(TAKES):
+                    self.port_takes[port + turn] = -1
 
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
@@ -545,12 +576,8 @@ class Chip:
         self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
         self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
 
-    def mio_of(self, sms: int, smsps: int) -> None:
-        """Make the queues of the MIO, the data stage behind them, look-ups of copies, and the way of loads' lines."""
-        self.mio_free, self.left, self.roomless, self.taken = zeros(smsps), zeros(smsps), zeros(smsps), zeros(smsps)
-        self.due_at, self.due_takes = zeros(smsps * DUE), zeros(smsps * DUE)
-        self.due_first, self.due_next, self.multiplies = zeros(smsps), zeros(smsps), zeros(smsps)
-        self.queue, self.queue_at, self.queued = zeros(smsps * self.depth), zeros(smsps), zeros(smsps)
+    def mio_of(self, sms: int) -> None:
+        """Make the queue of each SM, the data stage behind them, look-ups of copies, and the way of loads' lines."""
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
         # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
         self.staged, self.staged_last = pages(4 * sms * STAGE_WORDS), 0
@@ -579,8 +606,9 @@ class Chip:
         self.warps, self.lines = code.warps, code.lines
         # What every instruction is asked for is one line of memory, what some are another one.
         behind, cycles = next_stops(code, self.ports - TENSOR)
+        ports = array("q", [port * PORT_WIDTH for port in code.port])
         row = together(
-            *(code.kind, code.port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
+            *(code.kind, ports, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
             *(code.write, code.line, code.is_branch, code.dispatches, code.takes, behind, cycles),
         )
         self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
@@ -617,15 +645,14 @@ class Chip:
 
     def run(self) -> int:
         """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
-        smsps = self.sms * self.smsps
         self.ended = -1
         calendar = self.calendar
         while calendar.count > 0 and self.ended < 0:
             event = calendar.first()
             self.now = now = calendar.due[event] // 2
             calendar.drop(event)
-            if event >= smsps:
-                self.launch(event - smsps, now)
+            if event >= self.past_smsps:
+                self.launch((event - self.past_smsps) // self.smsp_width, now)
             else:
                 until = self.issue_from(event, now)
                 self.asleep[event] = until
@@ -652,7 +679,7 @@ class Chip:
         self.expected[slot] = at
         self.soonest[sm] = min(self.soonest[sm], at)
         self.observed[slot] = observed
-        self.calendar.schedule(self.sms * self.smsps + slot, 2 * at + TIMED)
+        self.calendar.schedule(self.past_smsps + slot * self.smsp_width, 2 * at + TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
         """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
@@ -671,20 +698,21 @@ class Chip:
         self.launched[slot] = at
         self.remaining[slot], self.accepted[slot] = warps, 0
         self.arrived[slot] = 0
-        base = sm * self.smsps
-        fewest = base
-        for smsp in range(base + 1, base + self.smsps):
-            if self.active[smsp] + self.blocked[smsp] < self.active[fewest] + self.blocked[fewest]:
-                fewest = smsp
+        base, width = sm * self.smsps * self.smsp_width, self.smsp_width
+        fewest = 0
+        for number in range(1, self.smsps):
+            smsp, least = base + number * width, base + fewest * width
+            if self.active[smsp] + self.blocked[smsp] < self.active[least] + self.blocked[least]:
+                fewest = number
         for number in range(warps):
             warp = (slot * self.warps + number) * WARP_WIDTH
-            smsp = base + (fewest - base + number) % self.smsps
+            smsp = base + (fewest + number) % self.smsps * width
             self.age[warp] = cta * self.warps + number
             self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
             self.slot[warp] = slot
             segment = self.begins[program]
             self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
-            self.port_of[warp] = smsp * self.ports + self.port[self.first[segment]]
+            self.port_of[warp] = smsp + self.port[self.first[segment]]
             self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
             self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
             self.barred[warp] = self.held[warp] = 0
@@ -697,7 +725,7 @@ class Chip:
                 at_first = at + self.constant_miss
                 self.issued[warp] = at_first - 1
                 self.stalled[warp] = self.ready[warp] = at_first
-            self.members[smsp * self.slots * self.warps + self.active[smsp]] = warp
+            self.members[smsp + self.active[smsp]] = warp
             self.active[smsp] += 1
             self.planned[smsp] = -1
             self.fetch(warp)
@@ -709,7 +737,7 @@ class Chip:
         slot = self.slot[warp]
         self.remove(self.home[warp], warp)
         if self.watched[warp]:
-            self.log_note(warp, RETIRED, self.home[warp] % self.smsps, at, at, at)
+            self.log_note(warp, RETIRED, self.home[warp] // self.smsp_width % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
             # Exits come in order of time, so this warp is the last of its CTA.
@@ -722,14 +750,12 @@ class Chip:
 
     def remove(self, smsp: int, warp: int) -> None:
         """Take a warp out of those that its SMSP chooses from."""
-        base = smsp * self.slots * self.warps
-        count = self.active[smsp] - 1
-        at = 0
-        while self.members[base + at] != warp:
-            at += 1
-        for place in range(base + at, base + count):
-            self.members[place] = self.members[place + 1]
-        self.active[smsp] = count
+        last, place = smsp + self.active[smsp] - 1, smsp
+        while self.members[place] != warp:
+            place += 1
+        for after in range(place, last):
+            self.members[after] = self.members[after + 1]
+        self.active[smsp] -= 1
 
     def arrive(self, warp: int, at: int) -> None:
         """
@@ -760,7 +786,8 @@ class Chip:
     def clear(self, sm: int) -> None:
         """Let what an SM issues from now on wait for what it has issued: from the last arrival at a barrier on."""
         self.cleared[sm] = max(self.cleared[sm], self.settled[sm], self.last_look_up[sm])
-        for smsp in range(sm * self.smsps, (sm + 1) * self.smsps):
+        for number in range(sm * self.smsps, (sm + 1) * self.smsps):
+            smsp = number * self.smsp_width
             self.cleared[sm] = max(self.cleared[sm], self.left[smsp])
 
     def release(self, warp: int, at: int) -> None:
@@ -800,8 +827,8 @@ class Chip:
         """Put a warp back among those that its SMSP chooses from, by age."""
         smsp = self.home[warp]
         self.blocked[smsp] -= 1
-        place = smsp * self.slots * self.warps + self.active[smsp]
-        while place > smsp * self.slots * self.warps and self.age[self.members[place - 1]] > self.age[warp]:
+        place = smsp + self.active[smsp]
+        while place > smsp and self.age[self.members[place - 1]] > self.age[warp]:
             self.members[place] = self.members[place - 1]
             place -= 1
         self.members[place] = warp
@@ -828,8 +855,8 @@ class Chip:
         ``others_at`` is the earliest cycle of those that are not chosen.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
-        base, mio = smsp * self.slots * self.warps, (smsp + 1) * self.ports - MIO
-        for place in range(base, base + self.active[smsp]):
+        mio = smsp + self.mio
+        for place in range(smsp, smsp + self.active[smsp]):
             warp = self.members[place]
             at = self.ready[warp]
             free = self.port_free[self.port_of[warp]]
@@ -917,7 +944,7 @@ class Chip:
 
     def take(self, port: int, at: int) -> None:
         """Remember the cycle at which a port is taken, in the place of the one longest ago."""
-        self.port_takes[port * TAKES + self.port_turn[port]] = at
+        self.port_takes[port + self.port_turn[port]] = at
         self.port_turn[port] = self.port_turn[port] + 1 & TAKES_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
@@ -926,7 +953,7 @@ class Chip:
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
             self.take_reads(smsp, at, self.takes[code])
-        if port == (smsp + 1) * self.ports - TENSOR:
+        if port == smsp + self.tensor:
             self.multiplies[smsp] = code
             if self.due_first[smsp] < self.due_next[smsp]:
                 self.take_due(smsp, at)
@@ -943,7 +970,7 @@ class Chip:
         Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
         beyond its interval; whole cycles are taken when they are full.
         """
-        tensor = (smsp + 1) * self.ports - TENSOR
+        tensor = smsp + self.tensor
         free = self.port_free[tensor]
         if free > at:
             taken = self.taken[smsp] + hundredths
@@ -952,19 +979,19 @@ class Chip:
 
     def take_later(self, smsp: int, at: int, hundredths: int) -> None:
         """Let a memory instruction do so when its registers are read, on the way to the SM's queue (D23)."""
-        if self.port_free[(smsp + 1) * self.ports - TENSOR] > at:
+        if self.port_free[smsp + self.tensor] > at:
             self.take_reads(smsp, at, hundredths)
             return
-        place = smsp * DUE + (self.due_next[smsp] & DUE_MASK)
+        place = smsp + 2 * (self.due_next[smsp] & DUE_MASK)
         self.due_at[place], self.due_takes[place] = at, hundredths
         self.due_next[smsp] += 1
         self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - DUE)
 
     def take_due(self, smsp: int, at: int) -> None:
         """Let memory instructions delay the mma.sync that issues while their registers are read, not one behind it."""
-        tensor = (smsp + 1) * self.ports - TENSOR
+        tensor = smsp + self.tensor
         while self.due_first[smsp] < self.due_next[smsp]:
-            place = smsp * DUE + (self.due_first[smsp] & DUE_MASK)
+            place = smsp + 2 * (self.due_first[smsp] & DUE_MASK)
             if self.due_at[place] >= self.port_free[tensor]:
                 return
             self.due_first[smsp] += 1
@@ -1006,7 +1033,7 @@ class Chip:
                 begin = self.throttled(warp, begin, free, throttle)
                 begin = self.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
                 self.charge(warp, begin, at, NOT_SELECTED)
-        self.stalls[self.home[warp] * REASON_COUNT + SELECTED] += 1
+        self.stalls[SELECTED] += 1
         if self.watched[warp]:
             self.log_span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at
@@ -1020,11 +1047,11 @@ class Chip:
         """
         if free <= begin:
             return begin
-        first, turn, count = self.port_of[warp] * TAKES, self.port_turn[self.port_of[warp]], 0
-        while count < TAKES and self.port_takes[first + (turn - count - 1 & TAKES_MASK)] >= begin:
+        port, turn, count = self.port_of[warp], self.port_turn[self.port_of[warp]], 0
+        while count < TAKES and self.port_takes[port + (turn - count - 1 & TAKES_MASK)] >= begin:
             count += 1
         for back in range(count, 0, -1):
-            cycle = self.port_takes[first + (turn - back & TAKES_MASK)]
+            cycle = self.port_takes[port + (turn - back & TAKES_MASK)]
             if cycle < free:
                 begin = self.charge(warp, begin, cycle, reason)
                 begin = self.charge(warp, begin, cycle + 1, NOT_SELECTED)
@@ -1034,7 +1061,7 @@ class Chip:
         """Charge cycles to a reason; return the cycle at which the next one begins."""
         if end <= begin:
             return begin
-        self.stalls[self.home[warp] * REASON_COUNT + reason] += end - begin
+        self.stalls[reason] += end - begin
         if self.watched[warp]:
             self.log_span(warp, begin, end, reason)
         return end
@@ -1094,7 +1121,7 @@ class Chip:
         if code == self.end[segment]:
             code = self.next_trip(warp, segment)
         self.at[warp] = code
-        self.port_of[warp] = self.home[warp] * self.ports + self.port[code]
+        self.port_of[warp] = self.home[warp] + self.port[code]
         if self.gated[code]:
             self.gate(warp, code)
         if self.barred[warp]:
@@ -1423,13 +1450,13 @@ class Chip:
 
         Its own are foreseen (``between_mma``).
         """
-        tensor = (smsp + 1) * self.ports - TENSOR
+        tensor = smsp + self.tensor
         user = self.port_user[tensor]
         alone = registers * self.register_interval
         if user < 0 or user == warp or alone == 0 or self.registers_an_mma == 0:
             return 0
         taken = GAPS * (self.interval[self.multiplies[smsp]] + 1)
-        since = max(taken, at - self.port_takes[tensor * TAKES + (self.port_turn[tensor] - GAPS & TAKES_MASK)])
+        since = max(taken, at - self.port_takes[tensor + (self.port_turn[tensor] - GAPS & TAKES_MASK)])
         room = min(since, GAPS * self.registers_an_mma * self.register_interval + since - taken)
         return alone * since // room - alone
 
@@ -1452,7 +1479,7 @@ class Chip:
             registers: Those that it reads; none wait for nothing.
             beside_others: As many as which they count beside mma.sync of other warps.
         """
-        tensor = (smsp + 1) * self.ports - TENSOR
+        tensor = smsp + self.tensor
         user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
         if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user] or self.home[user] != smsp:
             return 0
@@ -1468,7 +1495,7 @@ class Chip:
         while left > 0 and read + left * self.register_interval > time and code < end:
             if self.waits[code]:
                 time = max(time, self.boards_free(user, self.waits[code]))
-            if self.port[code] == self.ports - TENSOR:
+            if self.port[code] == self.tensor:
                 time = max(time, free)
                 over = self.over_before(code, time, read)
                 time += over * self.interval[code]
@@ -1633,10 +1660,10 @@ class Chip:
         self.mio_free[smsp] = at + max(self.smsp_interval, registers * self.register_interval)
         place = self.queue_at[smsp]
         for _ in range(entries):
-            self.queue[smsp * self.depth + place] = at
+            self.queue[smsp + place] = at
             place = place + 1 if place + 1 < self.depth else 0
         self.queue_at[smsp] = place
-        self.port_free[(smsp + 1) * self.ports - MIO] = self.queue[smsp * self.depth + place]
+        self.port_free[smsp + self.mio] = self.queue[smsp + place]
 
     def memory(self, smsp: int, warp: int, at: int) -> int:
         """Issue a memory instruction; return the cycle at which its data has arrived."""

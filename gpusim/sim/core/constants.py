@@ -85,14 +85,23 @@ TO_WRITE, WRITES_BITS = 2048, 8
 TO_WRITE_MASK, WRITES_MASK = TO_WRITE - 1, (1 << WRITES_BITS) - 1
 """Takes a number of such lines to a place, and one to its writes."""
 
-SLOT_WIDTH = 8
-"""Integers from one slot of a cache to the next: a line of the memory that this runs in."""
+LINE_WIDTH = 8
+"""Integers of a line of the memory that this runs in."""
+
+SLOT_WIDTH = LINE_WIDTH
+"""Integers from one slot of a cache to the next."""
 
 USES_A_LINE = 4
 """Uses of lines that a cache logs, for each line that it holds, before it forgets earlier ones of the same line."""
 
 WARP_WIDTH = 40
 """Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""
+
+SMSP_COLUMNS = 22
+"""Integers of an SMSP that lie before its warps."""
+
+PORT_WIDTH = 24
+"""Integers from one port of an SMSP to the next: the port's own and the cycles of its takes, in whole lines."""
 
 CODE_WIDTH = 16
 """Integers of 32 bits from one instruction to the next: one such line."""

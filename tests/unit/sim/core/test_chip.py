@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import L2CrossingSpec, MioSpec
-from gpusim.sim.core.chip import Calendar, Lines
+from gpusim.sim.core.chip import Calendar, Lines, zeros
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, NEVER, PIPE, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
@@ -623,7 +623,7 @@ def test_the_data_stage_serves_one_wavefront_a_cycle():
     What has no wavefront takes a cycle, too: the next one, 33.
     """
     chip = quiet()
-    log = [chip.dispatch(smsp, 0, chip.staged_cycles(8), 0, 0, 0, 0, 0) for smsp in range(4)]
+    log = [chip.dispatch(smsp * chip.smsp_width, 0, chip.staged_cycles(8), 0, 0, 0, 0, 0) for smsp in range(4)]
 
     assert log == [1, 9, 17, 25]
     assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0, 0, 0, 0) == 33
@@ -649,7 +649,7 @@ def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
     there was room for 12: 8 for 3.
     """
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=load_machine("h200"))
-    tensor = chip.ports - 3
+    tensor = chip.tensor
     for at in (100, 106):
         chip.take(tensor, at)
     chip.port_user[tensor] = 1
@@ -661,7 +661,7 @@ def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
 
 def test_a_machine_whose_gaps_are_not_known_reads_registers_as_without_mma_sync():
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=A100)
-    tensor = chip.ports - 3
+    tensor = chip.tensor
     for at in (100, 106):
         chip.take(tensor, at)
     chip.port_user[tensor] = 1
@@ -679,7 +679,7 @@ def test_the_data_stage_is_never_in_two_places(requests):
     now, taken, last = 0, set(), [0] * 4
     for smsp, gap, wavefronts in requests:
         now += gap
-        leaves = chip.dispatch(smsp, now, max(1, wavefronts), 0, 0, 0, 0, 0)
+        leaves = chip.dispatch(smsp * chip.smsp_width, now, max(1, wavefronts), 0, 0, 0, 0, 0)
         assert chip.collected > max(now, last[smsp])
         last[smsp] = chip.collected
         free = [cycle for cycle in range(chip.collected, chip.collected + 33 + len(taken)) if cycle not in taken]
@@ -696,7 +696,9 @@ def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every
     """
     chip = quiet(machine=load_machine(name))
 
-    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0, 0, 0) for _ in range(8) for smsp in range(4)) == cycles
+    places = [smsp * chip.smsp_width for smsp in range(4)]
+
+    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0, 0, 0) for _ in range(8) for smsp in places) == cycles
 
 
 def test_the_registers_of_a_warp_take_64_bytes_a_cycle(core):
@@ -1101,7 +1103,7 @@ FROM_NOW = st.sampled_from((0, 1, 2, 3, 9, 4095, 4096, 4097, 9000, 70_000))
 @given(st.lists(st.tuples(st.integers(0, 6), FROM_NOW, st.sampled_from(("", "", "first", "any"))), max_size=60))
 def test_the_calendar_takes_the_first_event_and_of_one_time_the_one_scheduled_first(requests):
     """Whoever is scheduled anew has the new time and comes after all that have it already. Time goes on with events."""
-    calendar, model, now = Calendar(7), {}, 0
+    calendar, model, now = Calendar([zeros(7) for _ in range(4)]), {}, 0
     for turn, (event, later, drops) in enumerate(requests):
         calendar.schedule(event, now + later)
         model[event] = (now + later, turn)
