@@ -211,7 +211,7 @@ def agreement_table(rows: Sequence[RanAlike], left_out: Sequence[str], host: Hos
         "",
         "Each scenario's launches were run exactly, on all SMs, by the core as Python interprets it and as it was",
         "compiled, side by side. All CTAs were watched. Both did the same: every row of their logs (issues, arrivals",
-        "of data, releases, stall spans, exits), the end of every CTA, stalls and sectors of every SM, wavefronts, and",
+        "of data, releases, stall spans, exits), the end of every CTA, stalls, the sectors of every SM, wavefronts, and",
         "bytes from DRAM.",
         "",
         *host.lines(),

@@ -9,7 +9,7 @@ constexpr u32 kFilled = (kPending + 1) * kCopies * 512;  // shared memory that a
 // counts[3 * block]: the CTA's SM, its groups in `duration` cycles, and the cycles that they took. CTAs of SMs whose
 // entry of `takes_part` is 0 end at once. Rows of row_bytes lie pitch bytes apart; each CTA has `span` bytes of its own
 // if `own` is 1, and all have the same if it is 0.
-extern "C" __global__ void __launch_bounds__(kWarps * 32) cpcs(
+extern "C" __global__ void __launch_bounds__(256) cpcs(
     u64* counts, const char* data, const int* takes_part, int duration, u32 row_bytes, u32 pitch, u32 span, int own) {
     extern __shared__ __align__(128) char words[];
     __shared__ u32 groups;

@@ -5,9 +5,9 @@ Changes the machine in forty places, one after the other, and says which test fa
     python tests/mutations/mutate.py --seed 6 --count 10     # other places, printed
 
 A mutation leaves a statement out, turns a bound round, doubles a number of the text that keeps time, or takes a figure
-of the H200's machine file for 30 % more or less. It is made in a copy of the tree. First the tests run whose
-expectations are worked by hand or derived anew; if none fails, those that simulate whole kernels. A changed core is
-interpreted there, for the compiled one is of another text.
+of the H200's machine file for 30 % more or less. It is made in a copy of the tree, of which each job has its own. First
+the tests run whose expectations are worked by hand or derived anew, with a changed core interpreted, for the compiled
+one is of another text; if none fails, those that simulate whole kernels, with a core that is compiled anew.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -263,46 +264,54 @@ def copy_of(tree: Path, folder: Path) -> Path:
     return copy
 
 
-def run(mutations: Sequence[Mutation], tree: Path) -> Iterator[tuple[Mutation, str, str]]:
+def run(mutations: Sequence[Mutation], tree: Path, jobs: int) -> Iterator[tuple[int, str, str]]:
     """
-    Make each mutation in a copy of the tree; yield it with the test that fails, by hand and else on whole kernels.
+    Make each mutation in a copy of the tree, some side by side, in copies of their own.
+
+    Yields:
+        As they are done: a mutation's place in the list, and the test that fails, by hand or else on whole kernels.
 
     Raises:
         SystemExit: A test fails without any mutation.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        copy = copy_of(tree, Path(folder))
-        _require_green(copy, BY_HAND)
-        kernels_are_green = False
-        for mutation in mutations:
-            path = copy / mutation.file
-            text = path.read_text()
-            path.write_text(mutation.of(text))
-            nearest = NEAREST.get(path.parent.name, ())
-            by_hand = first_failure(copy, nearest) if nearest else ""
-            by_hand = by_hand or first_failure(copy, [one for one in BY_HAND if one not in nearest])
-            kernels = ""
-            if not by_hand:
-                if not kernels_are_green:
-                    path.write_text(text)
-                    _require_green(copy, WHOLE_KERNELS)
-                    path.write_text(mutation.of(text))
-                    kernels_are_green = True
-                kernels = first_failure(copy, WHOLE_KERNELS, MOST_SECONDS * 10)
-            path.write_text(text)
-            yield mutation, by_hand, kernels
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(jobs) as pool:
+        green = [pool.submit(first_failure, tree, tests, MOST_SECONDS * 10) for tests in (BY_HAND, WHOLE_KERNELS)]
+        for broken in filter(None, [one.result() for one in green]):
+            sys.exit(f"{broken} fails without a mutation")
+        copies = [copy_of(tree, Path(folder) / str(job)) for job in range(jobs)]
+        shares = [pool.submit(tried, mutations[job::jobs], copy) for job, copy in enumerate(copies)]
+        for share in as_completed(shares):
+            for place, (by_hand, kernels) in enumerate(share.result()):
+                yield shares.index(share) + place * jobs, by_hand, kernels
 
 
-def _require_green(tree: Path, tests: Sequence[str]) -> None:
-    """
-    Run tests without a mutation.
+def tried(mutations: Sequence[Mutation], copy: Path) -> list[tuple[str, str]]:
+    """Make each mutation in a copy of a tree; return the tests that fail, by hand and else on whole kernels."""
+    found = []
+    for mutation in mutations:
+        path = copy / mutation.file
+        text = path.read_text()
+        path.write_text(mutation.of(text))
+        nearest = NEAREST.get(path.parent.name, ())
+        by_hand = first_failure(copy, nearest) if nearest else ""
+        by_hand = by_hand or first_failure(copy, [one for one in BY_HAND if one not in nearest])
+        kernels = "" if by_hand else with_its_core(copy, path)
+        path.write_text(text)
+        found.append((by_hand, kernels))
+        sys.stderr.write(f"{mutation.file} {mutation.place}: {mutation.what}: {by_hand or kernels or 'NONE'}\n")
+    return found
 
-    Raises:
-        SystemExit: One of them fails.
-    """
-    broken = first_failure(tree, tests, MOST_SECONDS * 10)
-    if broken:
-        sys.exit(f"{broken} fails without a mutation")
+
+def with_its_core(copy: Path, changed: Path) -> str:
+    """Run the tests of whole kernels in a tree, a changed core compiled for them; return the first that fails."""
+    if changed.parent.name != "core":
+        return first_failure(copy, WHOLE_KERNELS, MOST_SECONDS * 10)
+    built = {path: path.read_bytes() for path in changed.parent.glob("_chip*")}
+    subprocess.run([sys.executable, "hatch_build.py"], cwd=copy, capture_output=True, check=False)
+    failed = first_failure(copy, WHOLE_KERNELS, MOST_SECONDS * 10)
+    for path, content in built.items():
+        path.write_bytes(content)
+    return failed
 
 
 def page(rows: Sequence[tuple[Mutation, str, str]], seed: int) -> str:
@@ -356,14 +365,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutations that are tried side by side")
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     parsed = parser.parse_args()
-    rows = []
-    for row in run(choose(TREE, parsed.seed, parsed.count), TREE):
-        rows.append(row)
-        mutation, one, other = row
-        sys.stderr.write(f"{len(rows)}: {mutation.file} {mutation.place}: {mutation.what}: {one or other or 'NONE'}\n")
-    text = page(rows, parsed.seed)
+    mutations = choose(TREE, parsed.seed, parsed.count)
+    found = {place: tests for place, *tests in run(mutations, TREE, min(parsed.jobs, len(mutations)))}
+    text = page([(one, *found[place]) for place, one in enumerate(mutations)], parsed.seed)
     if parsed.out is None:
         sys.stdout.write(text)
     else:

@@ -140,7 +140,7 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure what each SM brings from the L2 where it copies alone, with one SM of each TPC, and with all others.
 
-    Column ``bytes_a_cycle`` has what it brings in a cycle of its own, of rows of ``row_bytes`` that lie a line apart.
+    Column ``bytes`` has what it brings in ``cycles`` of its own, of rows of ``row_bytes`` that lie a line apart.
     SMs are those of a TPC in turn, as their numbers are.
     """
     rows: list[MeasuredRow] = []
@@ -156,7 +156,7 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
             shared = 4 * _CPC_WARPS * _CPC_GROUP
             device.launch("cpcs", "cpcs", arguments, ctas=device.sms, threads=_CPC_WARPS * WARP, shared=shared)
         for sm, groups, cycles in sorted(device.cupy.asnumpy(counts).astype(np.int64).tolist()):
-            if groups:
+            if sm in sms:
                 row: MeasuredRow = {"row_bytes": row_bytes, "own": own, "sms": which, "sm": sm}
-                rows.append(row | {"bytes_a_cycle": groups * _CPC_GROUP / cycles})
+                rows.append(row | {"bytes": groups * _CPC_GROUP, "cycles": cycles})
     return rows

@@ -85,14 +85,18 @@ def test_ldmatrix_x1_needs_an_sm_that_takes_an_instruction_each_cycle(core, inte
 
 
 def test_conflicts_stretch_ldmatrix(core):
-    """Row-major: 32 wavefronts each. Four of them keep the data stage for 128 cycles a trip; free of conflicts, 32."""
+    """
+    Row-major: 32 wavefronts each. Four of them reach a lone warp in 2 * 128 cycles a trip; free of conflicts, in 32.
+
+    So they do on an H200: in 256.3 and 32.3 (ldmatrix.csv).
+    """
     periods = {}
     for wavefronts in (4, 32):
         code = [ldmatrix(4, board, wavefronts) for board in range(4)]
         ran = execute(core, (code, 60), warps=1)
         periods[wavefronts] = ran.period(59)
 
-    assert periods == {4: pytest.approx(32, rel=0.02), 32: pytest.approx(128, rel=0.02)}
+    assert periods == {4: pytest.approx(32, rel=0.02), 32: pytest.approx(256, rel=0.02)}
 
 
 def test_conflicts_are_waited_for_as_mio_throttle_and_short_scoreboard(core):
