@@ -612,6 +612,25 @@ class LaunchUnitsSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchCpcsSpec:
+    """
+    CPCs of fewer TPCs than others, whose SMs get more of the L2 each when all ask for all that it gives.
+
+    Attributes:
+        tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, by the SMs' numbers; other GPCs have none.
+        beside: Such TPCs.
+        small_percent: What their requests wait for the L2 when it has more to do than it can, in per cent of all that
+            it has to do.
+        large_percent: The same of all others.
+    """
+
+    tpcs: Annotated[tuple[int, ...], FigureUnit("TPCs", least=0)]
+    beside: Annotated[int, FigureUnit("TPCs")]
+    small_percent: Annotated[int, FigureUnit("percent")]
+    large_percent: Annotated[int, FigureUnit("percent")]
+
+
+@dataclass(frozen=True, slots=True)
 class GpcClocksSpec:
     """
     The GPCs' clocks, and what a launch takes besides the work of its SMs, while tensor cores slow them down (D15).
@@ -672,6 +691,7 @@ class LaunchSpec:
         ctas_on_every_gpc: Fewest CTAs of a grid that leave no GPC idle.
         idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
         units: Groups of SMs that CTAs go to; None where they are not known, and all SMs are taken for one.
+        cpcs: CPCs of fewer TPCs; None where they are not known, and all SMs get as much of the L2.
         gpc_clocks: How far the clocks of the GPCs differ; None where that is not known, and they are taken for one.
         reads: What it reads from the L2 besides data; None where that is not known, and nothing is counted.
     """
@@ -682,6 +702,7 @@ class LaunchSpec:
     ctas_on_every_gpc: Annotated[int, FigureUnit("CTAs")]
     idle_clock_percent: Annotated[int, FigureUnit("percent")]
     units: LaunchUnitsSpec | None
+    cpcs: LaunchCpcsSpec | None
     gpc_clocks: GpcClocksSpec | None
     reads: LaunchReadsSpec | None
 

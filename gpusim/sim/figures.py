@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import port_count
+from gpusim.sim.core.constants import PERCENT
 from gpusim.units import PAGE_LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE
 
 
@@ -55,6 +56,9 @@ class Figures(NamedTuple):
         l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
         home_bits: Mask of the bits of a line's number whose parity says which partition is its home.
         gpcs, sides: GPC and side of the chip of each group of SMs; empty where groups are not known.
+        small_cpcs, tpcs_beside: TPCs of a CPC of fewer, in a GPC of so many; empty and 0 where they are not known.
+        small_percent, large_percent: What requests of these wait for the L2, and those of others, in per cent of all
+            that it has to do.
         merge_window: Cycles for which others are merged with a request that hits.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
         dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
@@ -121,6 +125,10 @@ class Figures(NamedTuple):
     home_bits: int
     gpcs: tuple[int, ...]
     sides: tuple[int, ...]
+    small_cpcs: tuple[int, ...]
+    tpcs_beside: int
+    small_percent: int
+    large_percent: int
     dram_least: int
     dram_latency: int
     dram_late: int
@@ -228,6 +236,10 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         home_bits=_home_bits(machine),
         gpcs=() if machine.launch.units is None else machine.launch.units.gpcs,
         sides=() if machine.launch.units is None else machine.launch.units.sides,
+        small_cpcs=() if machine.launch.cpcs is None else machine.launch.cpcs.tpcs,
+        tpcs_beside=0 if machine.launch.cpcs is None else machine.launch.cpcs.beside,
+        small_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.small_percent,
+        large_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.large_percent,
         dram_least=_latency(machine.dram.latency_least, of_miss, clock),
         dram_latency=_latency(machine.dram.latency, of_miss, clock),
         dram_late=_latency(machine.dram.latency_late, of_miss, clock),

@@ -1,5 +1,6 @@
 """Derives what the ends of a launch take, and where its CTAs go; measures nothing."""
 
+from collections import Counter
 from itertools import groupby, pairwise
 from operator import itemgetter
 from statistics import mean, median
@@ -8,7 +9,7 @@ from typing import NamedTuple
 from gpusim.gpu.calibrate.lines import crosses
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, Row
 from gpusim.lower.stream import INSTRUCTION_BYTES
-from gpusim.units import SECTOR_BYTES
+from gpusim.units import LINE_BYTES, SECTOR_BYTES, SMS_PER_TPC
 
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _FASTEST, _SLOWEST = "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.min"
@@ -129,6 +130,44 @@ def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
     found = [sum(crossed[sm] > 0 for sm in group) * 2 > len(group) for group in _groups(t["places"])]
     rule = f"sides.csv, groups of places.csv whose first loads of what SM {first} brought take longer"
     return tuple(int(one != found[0]) for one in found), rule
+
+
+_MORE_OF_THE_L2 = 1.2
+"""What an SM of a small CPC brings over the median of all, at least: 1.4 there, and 1.05 at most of others."""
+
+_SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
+
+
+def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float, float]:
+    """
+    Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these, and what SMs wait.
+
+    As many bytes are on their way of each SM: what it brings is the less the longer they wait. Per cent of the mean
+    are those of small CPCs, and of the others.
+
+    Raises:
+        NotMeasured: No SM brings more than others.
+    """
+    brings = {
+        int(row["sm"]): float(row["bytes"]) / float(row["cycles"])
+        for row in t["cpcs"].rows(sms="all", row_bytes=LINE_BYTES, own=1)
+    }
+    more = {sm for sm, own in brings.items() if own > _MORE_OF_THE_L2 * median(brings.values())}
+    if not more:
+        raise NotMeasured
+    groups = _groups(t["places"])
+    of_gpc: dict[int, list[int]] = {}
+    for group, gpc in zip(groups, _gpcs(t, 0)[0], strict=True):
+        of_gpc[gpc] = sorted([*of_gpc.get(gpc, []), *group])
+    found = [
+        (tuple(dict.fromkeys(place // SMS_PER_TPC for place, sm in enumerate(sms) if sm in more)), len(sms))
+        for sms in of_gpc.values()
+        if more & set(sms)
+    ]
+    (places, sms), _ = Counter(found).most_common(1)[0]
+    of_all = mean(brings.values())
+    small, large = mean(brings[sm] for sm in more), mean(brings[sm] for sm in brings.keys() - more)
+    return places, sms // SMS_PER_TPC, 100 * of_all / small, 100 * of_all / large
 
 
 def _own_sectors(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -255,6 +294,10 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.units.between": _between,
     "launch.units.gpcs": _gpcs,
     "launch.units.sides": _sides,
+    "launch.cpcs.tpcs": lambda t, _: (_small_cpcs(t)[0], f"{_SMALL_CPCS}, their TPCs in most GPCs"),
+    "launch.cpcs.beside": lambda t, _: (_small_cpcs(t)[1], f"{_SMALL_CPCS}, TPCs of their GPCs"),
+    "launch.cpcs.small_percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, the mean of all over theirs"),
+    "launch.cpcs.large_percent": lambda t, _: (_small_cpcs(t)[3], f"{_SMALL_CPCS}, the mean of all over the others'"),
     "launch.reads.sectors": _own_sectors,
     "launch.reads.of_code": _reads_of_code,
 }

@@ -130,6 +130,24 @@ def dealt(values: "Sequence[int]", count: int) -> "Column":
     return array("q", [values[place * len(values) // count] for place in range(count)])
 
 
+def waits_for_the_l2(gpc: "Column", figures: "Figures") -> "Column":
+    """
+    Return what requests of each SM wait for the L2, in per cent of all that it has to do.
+
+    Some TPCs of GPCs that have so many are of a CPC of fewer. Where the chip has none, all wait for all.
+    """
+    sms_of = [[sm for sm, own in enumerate(gpc) if own == group] for group in range(max(gpc) + 1)]
+    small = {
+        sm
+        for sms in sms_of
+        if len(sms) == figures.tpcs_beside * SMS_PER_TPC
+        for place, sm in enumerate(sms)
+        if place // SMS_PER_TPC in figures.small_cpcs
+    }
+    others = figures.large_percent if small else PERCENT
+    return array("q", [figures.small_percent if sm in small else others for sm in range(len(gpc))])
+
+
 def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
     """Return ``width`` columns of zeros that lie side by side: row n is at n * width."""
     table = pages(count * width)
@@ -561,6 +579,7 @@ class Chip:
         self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
         self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
+        self.waits_percent = waits_for_the_l2(self.gpc, figures) if groups else zeros(self.sms, PERCENT)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -2035,13 +2054,21 @@ class Chip:
         self.l2_free[sm] = start + size * MILLI // self.port_bytes
         return start
 
-    def turn_at(self, start: int, issued: int) -> int:
-        """Return when the L2 comes to a request, after all that were issued before it, in thousandths of a cycle."""
-        return max(start, issued * MILLI, self.chip_free)
+    def turn_at(self, sm: int, start: int, issued: int) -> int:
+        """
+        Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
 
-    def look(self, start: int, issued: int, size: int) -> int:
+        Where it has more to do than it can, requests of SMs in small CPCs wait less than others, as CPCs take turns
+        (cpcs.csv).
+        """
+        waits = self.chip_free - issued * MILLI
+        if waits <= 0:
+            return max(start, issued * MILLI)
+        return max(start, issued * MILLI + waits * self.waits_percent[sm] // PERCENT)
+
+    def look(self, sm: int, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
-        turn = self.turn_at(start, issued)
+        turn = self.turn_at(sm, start, issued)
         self.accept(issued, size)
         return turn
 
@@ -2051,7 +2078,7 @@ class Chip:
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
-        return self.look(self.enter(sm, at, size), issued, size)
+        return self.look(sm, self.enter(sm, at, size), issued, size)
 
     def room_of_port(self, sm: int) -> int:
         """Return when no more stores wait for an SM's port than find room before it (backlog.csv)."""
@@ -2068,7 +2095,7 @@ class Chip:
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
         self.store_free[sm] = leaves + size * MILLI // self.store_bytes
-        start = self.look(leaves, issued, size * self.chip_bytes // self.write_bytes)
+        start = self.look(sm, leaves, issued, size * self.chip_bytes // self.write_bytes)
         self.written_sectors += sectors
         self.stored_bytes += size
         self.store_free[sm] = max(self.store_free[sm], start - self.write_buffer * MILLI)
@@ -2198,7 +2225,7 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
-        begin = self.turn_at(start, issued)
+        begin = self.turn_at(sm, start, issued)
         last = self.coalesced[entry]
         ahead = (last >> MERGED_BITS) - begin & MERGED_TIME
         same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
@@ -2260,7 +2287,7 @@ class Chip:
         comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
         if comes and not self.twin:
             return cache.lands[slot] // MILLI
-        begin = self.ask(start, issued, asked)
+        begin = self.ask(sm, start, issued, asked)
         if shared > self.most_merged or far:
             self.looked_up += brought
         if comes:
@@ -2280,7 +2307,7 @@ class Chip:
             cache.drop_oldest()
         return lands
 
-    def ask(self, start: int, issued: int, asked: int) -> int:
+    def ask(self, sm: int, start: int, issued: int, asked: int) -> int:
         """
         Return when the L2 comes to a request of a sample, which it looks up or has merged with others (D14).
 
@@ -2289,7 +2316,7 @@ class Chip:
         take none of the L2's time. None is merged where its copy has a request for other sectors of the line: of all
         SMs, each takes the place of the one before (D24).
         """
-        begin = self.turn_at(start, issued)
+        begin = self.turn_at(sm, start, issued)
         if not self.twin:
             self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
             if self.merged_credit >= asked * MILLI:

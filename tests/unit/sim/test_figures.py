@@ -77,6 +77,10 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         home_bits=-1,
         gpcs=(),
         sides=(),
+        small_cpcs=(),
+        tpcs_beside=0,
+        small_percent=100,
+        large_percent=100,
         dram_least=690,
         dram_latency=690,
         dram_late=690,
@@ -219,7 +223,7 @@ def test_every_figure_is_an_integer_or_some(name):
     figures = figures_of(load_machine(name), 65536, busy=False)
     several = {key: value for key, value in figures._asdict().items() if not isinstance(value, int)}
 
-    assert set(several) == {"l2_reach", "gpcs", "sides", "dram_late_masks"}
+    assert set(several) == {"l2_reach", "gpcs", "sides", "small_cpcs", "dram_late_masks"}
     assert {type(figure) for key, figure in figures._asdict().items() if key not in several} == {int}
     assert {type(one) for figure in several.values() for one in figure} == {int}
 

@@ -1,0 +1,60 @@
+"""What each SM brings from the L2 where all ask for all that it gives (cpcs.cu): CPCs take turns."""
+
+import heapq
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from doubles.by_hand import quiet
+
+from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.machine import load_machine
+from gpusim.sim.core.constants import MILLI, PERCENT
+from gpusim.sim.cta_scheduler import groups_of
+from gpusim.sim.figures import figures_of
+
+CPCS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "cpcs")
+H200 = load_machine("h200")
+SMS, CYCLES = 132, 40_000
+GROUPS, BYTES = 8 * 4, 4096
+"""Commit groups that each SM of cpcs.cu has on their way, and bytes of one."""
+
+
+def measured():
+    """Bytes a cycle of each SM, from the least to the most."""
+    rows = CPCS.rows(sms="all", row_bytes=128, own=1)
+    return sorted(float(row["bytes"]) / float(row["cycles"]) for row in rows)
+
+
+def simulated():
+    """The same, of SMs of which each asks for a group when one of its own has come, and those that wait less."""
+    groups = groups_of(SMS, SMS, H200.launch.units)
+    chip = quiet(figures=figures_of(H200, 0, busy=False), sms=SMS, groups=groups)
+    brought, due = [0] * SMS, [(0, sm) for sm in range(SMS) for _ in range(GROUPS)]
+    while due[0][0] < CYCLES:
+        now, sm = heapq.heappop(due)
+        brought[sm] += BYTES if now else 0
+        heapq.heappush(due, (chip.look(sm, chip.enter(sm, now, BYTES), now, BYTES) // MILLI + chip.near, sm))
+    small = {sm for sm in range(SMS) if chip.waits_percent[sm] < PERCENT}
+    return [brought[sm] / CYCLES for sm in range(SMS) if sm in small], [
+        brought[sm] / CYCLES for sm in range(SMS) if sm not in small
+    ]
+
+
+def test_sms_of_small_cpcs_bring_more_each():
+    """
+    Of six GPCs of eight TPCs one CPC has two, whose four SMs bring 47 bytes a cycle each, all others 33.
+    """
+    small, large = simulated()
+    others, most = measured()[:108], measured()[108:]
+
+    assert (len(small), len(large)) == (24, 108)
+    assert mean(small) == pytest.approx(mean(most), rel=0.06)
+    assert mean(large) == pytest.approx(mean(others), rel=0.06)
+
+
+def test_a_chip_without_groups_or_of_other_sizes_has_none():
+    """A sample has some of the SMs, whose places are not known: all wait for all that the L2 has to do."""
+    for sms in (1, 12, 16):
+        chip = quiet(figures=figures_of(H200, 0, busy=False), sms=sms)
+        assert list(chip.waits_percent) == [PERCENT] * sms
