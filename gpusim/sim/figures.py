@@ -56,6 +56,7 @@ class Figures(NamedTuple):
         l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
         home_bits: Mask of the bits of a line's number whose parity says which partition is its home.
         gpcs, sides: GPC and side of the chip of each group of SMs; empty where groups are not known.
+        placed_sms: SMs of all groups; 0 where they are not known.
         small_cpcs, tpcs_beside: TPCs of a CPC of fewer, in a GPC of so many; empty and 0 where they are not known.
         small_percent, large_percent: What requests of these wait for the L2, and those of others, in per cent of all
             that it has to do.
@@ -125,6 +126,7 @@ class Figures(NamedTuple):
     home_bits: int
     gpcs: tuple[int, ...]
     sides: tuple[int, ...]
+    placed_sms: int
     small_cpcs: tuple[int, ...]
     tpcs_beside: int
     small_percent: int
@@ -236,6 +238,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         home_bits=_home_bits(machine),
         gpcs=() if machine.launch.units is None else machine.launch.units.gpcs,
         sides=() if machine.launch.units is None else machine.launch.units.sides,
+        placed_sms=0 if machine.launch.units is None else sum(machine.launch.units.sizes),
         small_cpcs=() if machine.launch.cpcs is None else machine.launch.cpcs.tpcs,
         tpcs_beside=0 if machine.launch.cpcs is None else machine.launch.cpcs.beside,
         small_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.small_percent,

@@ -16,7 +16,6 @@ from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
-from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import DataTables, decoded_of
 from gpusim.sim.timed_kernel import AnyKernel
 
@@ -147,7 +146,7 @@ def run_sms(
         observer = Observer(kernel.watch, decoded_of(resident.assemblies), watched, launched[watched], notes, spans)
     return Ran(
         lives=lives,
-        stalls=tuple(sum(chip.stalls[reason :: len(REASONS)]) for reason in range(len(REASONS))),
+        stalls=tuple(chip.stalls),
         instructions=chip.instructions,
         asked_sectors=sum(chip.sectors),
         l2_sectors=chip.l2_sectors,

@@ -53,8 +53,9 @@ def test_sms_of_small_cpcs_bring_more_each():
     assert mean(large) == pytest.approx(mean(others), rel=0.06)
 
 
-def test_a_chip_without_groups_or_of_other_sizes_has_none():
-    """A sample has some of the SMs, whose places are not known: all wait for all that the L2 has to do."""
-    for sms in (1, 12, 16):
-        chip = quiet(figures=figures_of(H200, 0, busy=False), sms=sms)
+@pytest.mark.parametrize("sms", [1, 16, 66, 100, 124, 128, 131])
+def test_of_a_part_of_the_chip_all_wait_for_all_that_the_l2_has_to_do(sms):
+    """A sample, or a grid of fewer CTAs than SMs, has some of the SMs: which are missing of a GPC is not known."""
+    for groups in ((), groups_of(sms, sms, H200.launch.units)):
+        chip = quiet(figures=figures_of(H200, 0, busy=False), sms=sms, groups=groups)
         assert list(chip.waits_percent) == [PERCENT] * sms

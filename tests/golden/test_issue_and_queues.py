@@ -269,4 +269,6 @@ def test_of_ctas_that_keep_the_mio_full_the_first_goes_before_the_others_though_
     (row,) = ELDERS.rows(instruction="ldmatrix.x4", ctas=ctas, warps=warps)
     measured = [float(row[f"end_{cta}"]) for cta in range(ctas)]
 
-    assert ends(core, [*code, branch], ctas, warps) == pytest.approx(measured, rel=0.26)
+    assert ends(core, [*code, branch], ctas, warps) == pytest.approx(
+        measured, rel=0.26 if (ctas, warps) == (4, 1) else 0.2
+    )

@@ -244,7 +244,7 @@ def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
 GAP_ACCESSES: Final = ("sts.32", "sts.64", "sts.128", "lds.32", "ldmatrix.x4", "stg.128", "cp.async")
 """Accesses of a burst by their number in the microbenchmark."""
 
-GAP_MMA: Final = ("", "m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32")
+GAP_MMA: Final = ("", "m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32", "m16n8k16.f16.f16")
 """What another warp of the SMSP executes all the while, likewise; nothing, or mma.sync."""
 
 GAP_COUNTS: Final = (0, 2, 4, 8)

@@ -132,9 +132,10 @@ def dealt(values: "Sequence[int]", count: int) -> "Column":
 
 def waits_for_the_l2(gpc: "Column", figures: "Figures") -> "Column":
     """
-    Return what requests of each SM wait for the L2, in per cent of all that it has to do.
+    Return what requests of each SM of a whole chip wait for the L2, in per cent of all that it has to do.
 
-    Some TPCs of GPCs that have so many are of a CPC of fewer. Where the chip has none, all wait for all.
+    Of a GPC of ``tpcs_beside`` TPCs those of some places (``small_cpcs``) are of a CPC of fewer. Where the chip has no
+    such GPC, all wait for all.
     """
     sms_of = [[sm for sm, own in enumerate(gpc) if own == group] for group in range(max(gpc) + 1)]
     small = {
@@ -579,7 +580,9 @@ class Chip:
         self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
         self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
-        self.waits_percent = waits_for_the_l2(self.gpc, figures) if groups else zeros(self.sms, PERCENT)
+        # Of some SMs of a chip it is not known which are missing of a GPC.
+        whole = len(groups) == figures.placed_sms
+        self.waits_percent = waits_for_the_l2(self.gpc, figures) if whole and groups else zeros(self.sms, PERCENT)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -2059,7 +2062,7 @@ class Chip:
         Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
 
         Where it has more to do than it can, requests of SMs in small CPCs wait less than others, as CPCs take turns
-        (cpcs.csv).
+        (cpcs.csv, copies; stores are taken to do so, too).
         """
         waits = self.chip_free - issued * MILLI
         if waits <= 0:

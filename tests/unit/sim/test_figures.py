@@ -77,6 +77,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         home_bits=-1,
         gpcs=(),
         sides=(),
+        placed_sms=0,
         small_cpcs=(),
         tpcs_beside=0,
         small_percent=100,
