@@ -617,7 +617,8 @@ class LaunchCpcsSpec:
     CPCs of fewer TPCs than others, whose SMs get more of the L2 each when all ask for all that it gives.
 
     Attributes:
-        tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, by the SMs' numbers; other GPCs have none.
+        tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, group by group as in ``launch.units``; other
+            GPCs have none.
         beside: Such TPCs.
         small_percent: What their requests wait for the L2 when it has more to do than it can, in per cent of all that
             it has to do.

@@ -315,8 +315,9 @@ class _Decoder:
             case StoreShared():
                 return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), fills=True)
             case LoadShared():
-                load = self._load(step, wavefronts_of(self.lanes.shared(step)), 0)
-                return load._replace(latency=shared.lds_latency(load.bytes // WARP_SIZE))
+                table = self.lanes.shared(step)
+                lane_bytes = 0 if table is None else table.table.returned_bytes // WARP_SIZE
+                return self._load(step, wavefronts_of(table), shared.lds_latency(lane_bytes))
             case LoadSource() | LoadBias() | LoadPartial() | StoreGlobal():
                 return self._output(step, is_load=not isinstance(op, StoreGlobal))
             case WaitGroup(pending):

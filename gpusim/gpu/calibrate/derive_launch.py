@@ -158,7 +158,7 @@ def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, floa
     groups = _groups(t["places"])
     of_gpc: dict[int, list[int]] = {}
     for group, gpc in zip(groups, _gpcs(t, 0)[0], strict=True):
-        of_gpc[gpc] = sorted([*of_gpc.get(gpc, []), *group])
+        of_gpc[gpc] = [*of_gpc.get(gpc, []), *group]
     found = [
         (tuple(dict.fromkeys(place // SMS_PER_TPC for place, sm in enumerate(sms) if sm in more)), len(sms))
         for sms in of_gpc.values()

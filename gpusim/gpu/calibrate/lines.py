@@ -1,4 +1,4 @@
-"""Measures loads of single lines: which of them cross the chip, and when those of several SMs are merged."""
+"""Measures what lines cost by the SM that asks: which cross the chip, which are merged, what each SM gets of all."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -100,7 +100,7 @@ WARP_WIDTH = 40
 SMSP_COLUMNS = 22
 """Integers of an SMSP that lie before its warps."""
 
-PORT_WIDTH = 24
+PORT_WIDTH = LINE_WIDTH + TAKES
 """Integers from one port of an SMSP to the next: the port's own and the cycles of its takes, in whole lines."""
 
 CODE_WIDTH = 16
