@@ -13,7 +13,7 @@ from gpusim.gpu.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS
 from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
 from gpusim.machine.load import load_machine
-from gpusim.units import WORD_BYTES
+from gpusim.units import LINE_BYTES, WORD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +231,13 @@ def _bandwidth(level: str, column: str, *, alone: bool) -> NumberFormula:
     return formula
 
 
+def _l2_rate(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    # Not the loads of bandwidth.csv: there every SM has as much to bring, and those of large CPCs end last, alone.
+    rows = t["cpcs"].rows(sms="all", row_bytes=LINE_BYTES, own=1)
+    brought = sum(float(row["bytes"]) / float(row["cycles"]) for row in rows)
+    return brought, f"cpcs.csv, lines of their own: what {len(rows)} SMs bring at once"
+
+
 def _achievable(t: dict[str, MeasuredTable], peak_gb_s: int) -> tuple[float, str]:
     found, rule = _bandwidth("dram", "gb_per_s", alone=False)(t, peak_gb_s)
     return 100 * found / peak_gb_s, f"{rule}, {found:.0f} of {peak_gb_s} GB/s"
@@ -291,7 +298,7 @@ _FORMULAS: dict[str, Formula] = {
     "l2.hit_latency": _l2_latency("near"),
     "l2.far_latency": _l2_latency("far"),
     "l2.far_fraction_percent": _far_fraction,
-    "l2.bytes_per_cycle": _bandwidth("l2", "bytes_per_cycle", alone=False),
+    "l2.bytes_per_cycle": _l2_rate,
     "l2.bytes_per_cycle_per_sm": _bandwidth("l2", "bytes_per_cycle", alone=True),
     "dram.achievable_percent": _achievable,
     "barrier.base": lambda t, _: (_barrier_fit(t)[0], "barrier.csv, line through cycles over warps, one CTA"),
