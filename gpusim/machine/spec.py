@@ -620,15 +620,12 @@ class LaunchCpcsSpec:
         tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, group by group as in ``launch.units``; other
             GPCs have none.
         beside: Such TPCs.
-        small_percent: What their requests wait for the L2 when it has more to do than it can, in per cent of all that
-            it has to do.
-        large_percent: The same of all others.
+        percent: What each of their SMs gets then, in per cent of the mean of all SMs.
     """
 
     tpcs: Annotated[tuple[int, ...], FigureUnit("TPCs", least=0)]
     beside: Annotated[int, FigureUnit("TPCs")]
-    small_percent: Annotated[int, FigureUnit("percent")]
-    large_percent: Annotated[int, FigureUnit("percent")]
+    percent: Annotated[int, FigureUnit("percent")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,8 +58,7 @@ class Figures(NamedTuple):
         gpcs, sides: GPC and side of the chip of each group of SMs; empty where groups are not known.
         placed_sms: SMs of all groups; 0 where they are not known.
         small_cpcs, tpcs_beside: TPCs of a CPC of fewer, in a GPC of so many; empty and 0 where they are not known.
-        small_percent, large_percent: What requests of these wait for the L2, and those of others, in per cent of all
-            that it has to do.
+        cpc_percent: What each SM of these gets of a busy L2, in per cent of the mean of all SMs.
         merge_window: Cycles for which others are merged with a request that hits.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
         dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
@@ -129,8 +128,7 @@ class Figures(NamedTuple):
     placed_sms: int
     small_cpcs: tuple[int, ...]
     tpcs_beside: int
-    small_percent: int
-    large_percent: int
+    cpc_percent: int
     dram_least: int
     dram_latency: int
     dram_late: int
@@ -241,8 +239,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         placed_sms=0 if machine.launch.units is None else sum(machine.launch.units.sizes),
         small_cpcs=() if machine.launch.cpcs is None else machine.launch.cpcs.tpcs,
         tpcs_beside=0 if machine.launch.cpcs is None else machine.launch.cpcs.beside,
-        small_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.small_percent,
-        large_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.large_percent,
+        cpc_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.percent,
         dram_least=_latency(machine.dram.latency_least, of_miss, clock),
         dram_latency=_latency(machine.dram.latency, of_miss, clock),
         dram_late=_latency(machine.dram.latency_late, of_miss, clock),

@@ -184,7 +184,8 @@ def test_later_requests_that_do_not_wait_are_counted_too():
 def test_a_merged_request_waits_its_turn_and_takes_none_of_the_l2_s_bandwidth():
     """An L2 of 1 byte a cycle, busy until 1000: all have a hit's latency after that; who is merged takes none of it."""
     chip = sampled(L2Status(slow=0, missed=0, looked=0), figures=FIGURES._replace(l2_bytes=1))
-    chip.chip_free, chip.later_waiting = 1_000_000, chip.later
+    chip.accept(0, 0, 1000)
+    chip.later_waiting = chip.later
 
     assert filled(chip, (0, 4, 0)) == [1258]
     assert (chip.chip_free, chip.looked_up) == (1_000_000, 0)

@@ -138,12 +138,9 @@ _MORE_OF_THE_L2 = 1.2
 _SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
 
 
-def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float, float]:
+def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float]:
     """
-    Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these, and what SMs wait.
-
-    As many bytes are on their way of each SM: what it brings is the less the longer they wait. Per cent of the mean
-    are those of small CPCs, and of the others.
+    Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these, and what they bring.
 
     Raises:
         NotMeasured: No SM brings more than others.
@@ -165,9 +162,7 @@ def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, floa
         if more & set(sms)
     ]
     (places, sms), _ = Counter(found).most_common(1)[0]
-    of_all = mean(brings.values())
-    small, large = mean(brings[sm] for sm in more), mean(brings[sm] for sm in brings.keys() - more)
-    return places, sms // SMS_PER_TPC, 100 * of_all / small, 100 * of_all / large
+    return places, sms // SMS_PER_TPC, 100 * mean(brings[sm] for sm in more) / mean(brings.values())
 
 
 def _own_sectors(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -296,8 +291,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.units.sides": _sides,
     "launch.cpcs.tpcs": lambda t, _: (_small_cpcs(t)[0], f"{_SMALL_CPCS}, their TPCs in most GPCs"),
     "launch.cpcs.beside": lambda t, _: (_small_cpcs(t)[1], f"{_SMALL_CPCS}, TPCs of their GPCs"),
-    "launch.cpcs.small_percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, the mean of all over theirs"),
-    "launch.cpcs.large_percent": lambda t, _: (_small_cpcs(t)[3], f"{_SMALL_CPCS}, the mean of all over the others'"),
+    "launch.cpcs.percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, their mean over that of all"),
     "launch.reads.sectors": _own_sectors,
     "launch.reads.of_code": _reads_of_code,
 }

@@ -74,7 +74,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, drained, written
-    cdef long long[::1] gpc, side, waits_percent, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
+    cdef long long[::1] gpc, side, small_cpc, share_bytes, share_free, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -178,8 +178,8 @@ cdef class Chip:
     cdef void occupy_any(self, long long issued) noexcept
     cdef void displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
-    cdef long long turn_at(self, long long sm, long long start, long long issued) noexcept
-    cdef void accept(self, long long issued, long long size) noexcept
+    cdef long long turn_at(self, long long sm, long long start) noexcept
+    cdef void accept(self, long long sm, long long issued, long long size) noexcept
     cdef long long look(self, long long sm, long long start, long long issued, long long size) noexcept
     cdef long long room_of_port(self, long long sm) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept

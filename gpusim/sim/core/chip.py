@@ -130,23 +130,19 @@ def dealt(values: "Sequence[int]", count: int) -> "Column":
     return array("q", [values[place * len(values) // count] for place in range(count)])
 
 
-def waits_for_the_l2(gpc: "Column", figures: "Figures") -> "Column":
+def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
     """
-    Return what requests of each SM of a whole chip wait for the L2, in per cent of all that it has to do.
+    Return 1 for each SM of a whole chip whose CPC has fewer TPCs than others, and 0 for these.
 
-    Of a GPC of ``tpcs_beside`` TPCs those of some places (``small_cpcs``) are of a CPC of fewer. Where the chip has no
-    such GPC, all wait for all.
+    Of a GPC of ``tpcs_beside`` TPCs those of some places (``small_cpcs``) are of such a CPC.
     """
-    sms_of = [[sm for sm, own in enumerate(gpc) if own == group] for group in range(max(gpc) + 1)]
-    small = {
-        sm
-        for sms in sms_of
-        if len(sms) == figures.tpcs_beside * SMS_PER_TPC
-        for place, sm in enumerate(sms)
-        if place // SMS_PER_TPC in figures.small_cpcs
-    }
-    others = figures.large_percent if small else PERCENT
-    return array("q", [figures.small_percent if sm in small else others for sm in range(len(gpc))])
+    small = zeros(len(gpc))
+    for group in range(max(gpc) + 1):
+        sms = [sm for sm, own in enumerate(gpc) if own == group]
+        if len(sms) == figures.tpcs_beside * SMS_PER_TPC:
+            for place, sm in enumerate(sms):
+                small[sm] = int(place // SMS_PER_TPC in figures.small_cpcs)
+    return small
 
 
 def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
@@ -582,7 +578,10 @@ class Chip:
         self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
         # Of some SMs of a chip it is not known which are missing of a GPC.
         whole = len(groups) == figures.placed_sms
-        self.waits_percent = waits_for_the_l2(self.gpc, figures) if whole and groups else zeros(self.sms, PERCENT)
+        self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
+        few = self.chip_bytes * figures.cpc_percent * sum(self.small_cpc) // (PERCENT * self.sms)
+        # Bytes a cycle of the SMs of larger and of smaller CPCs, and when the L2 is done with either's, in thousandths.
+        self.share_bytes, self.share_free = array("q", [self.chip_bytes - few, few]), zeros(2)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -2057,27 +2056,35 @@ class Chip:
         self.l2_free[sm] = start + size * MILLI // self.port_bytes
         return start
 
-    def turn_at(self, sm: int, start: int, issued: int) -> int:
+    def turn_at(self, sm: int, start: int) -> int:
         """
         Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
 
-        Where it has more to do than it can, requests of SMs in small CPCs wait less than others, as CPCs take turns
-        (cpcs.csv, copies; stores are taken to do so, too).
+        Where it has more to do than it can, CPCs take turns, so that SMs of small ones have a larger share of it
+        (cpcs.csv, copies; stores are taken to do so, too): requests wait until those of their share are served, or all
+        are.
         """
-        waits = self.chip_free - issued * MILLI
-        if waits <= 0:
-            return max(start, issued * MILLI)
-        return max(start, issued * MILLI + waits * self.waits_percent[sm] // PERCENT)
+        return max(start, min(self.chip_free, self.share_free[self.small_cpc[sm]]))
 
     def look(self, sm: int, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
-        turn = self.turn_at(sm, start, issued)
-        self.accept(issued, size)
+        turn = self.turn_at(sm, start)
+        self.accept(sm, issued, size)
         return turn
 
-    def accept(self, issued: int, size: int) -> None:
-        """Let the L2 take its time for a request of some bytes."""
-        self.chip_free = max(issued * MILLI, self.chip_free) + size * self.share * MILLI // self.chip_bytes
+    def accept(self, sm: int, issued: int, size: int) -> None:
+        """
+        Let the L2 take its time for a request of some bytes, and that of its SM's share.
+
+        While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again.
+        """
+        now, work, small = issued * MILLI, size * self.share * MILLI, self.small_cpc[sm]
+        for own in range(2):
+            if self.share_free[1 - own] <= now < self.share_free[own]:
+                left = max(0, self.chip_free - now)
+                self.share_free[own] = now + left * self.chip_bytes // self.share_bytes[own]
+        self.chip_free = max(now, self.chip_free) + work // self.chip_bytes
+        self.share_free[small] = max(now, self.share_free[small]) + work // self.share_bytes[small]
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -2217,10 +2224,10 @@ class Chip:
         that was for the same sectors and waits for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
         neighbours and CTAs far from one another, at once and one after another; splits.csv, two CTAs of an SM, and
         lines that each SM asks for in parts, which takes the one SM's place at the other's parts). All wait their turn
-        at the L2 first: those that come while it is behind are no nearer to one another (grids.csv, two CTAs on each
-        SM). What is on its way from DRAM or across the chip serves until the L2 has it, a hit's latency before an SM
-        does (apart.csv). Other sectors of the line are looked up on their own, though they come with it (rows.csv, 64
-        bytes of a row).
+        at the L2 first, whatever their SM's share: those that come while it is behind are no nearer to one another
+        (grids.csv, two CTAs on each SM). What is on its way from DRAM or across the chip serves until the L2 has it, a
+        hit's latency before an SM does (apart.csv). Other sectors of the line are looked up on their own, though they
+        come with it (rows.csv, 64 bytes of a row).
         """
         cache = self.l2
         line = cache.line[slot]
@@ -2228,9 +2235,9 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
-        begin = self.turn_at(sm, start, issued)
+        begin, turn = self.turn_at(sm, start), max(start, self.chip_free)
         last = self.coalesced[entry]
-        ahead = (last >> MERGED_BITS) - begin & MERGED_TIME
+        ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
         same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
         if missing == 0 and same and last & MOST_MERGED < self.most_merged:
             self.coalesced[entry] = last + 1
@@ -2238,7 +2245,7 @@ class Chip:
             return max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
-        self.accept(issued, asked * SECTOR_BYTES)
+        self.accept(sm, issued, asked * SECTOR_BYTES)
         lands = begin // MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
@@ -2255,7 +2262,7 @@ class Chip:
             cache.seen[slot] |= mask
             ready = cache.crossed[slot]
         lands = max(lands, ready + self.reach[sm])
-        until = max(begin + self.merge_window, (ready - self.near) * MILLI)
+        until = max(turn + self.merge_window, (ready - self.near) * MILLI)
         self.coalesced[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
         return lands
 
@@ -2319,13 +2326,13 @@ class Chip:
         take none of the L2's time. None is merged where its copy has a request for other sectors of the line: of all
         SMs, each takes the place of the one before (D24).
         """
-        begin = self.turn_at(sm, start, issued)
+        begin = self.turn_at(sm, start)
         if not self.twin:
             self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
             if self.merged_credit >= asked * MILLI:
                 self.merged_credit -= asked * MILLI
                 return begin
-        self.accept(issued, asked * SECTOR_BYTES)
+        self.accept(sm, issued, asked * SECTOR_BYTES)
         self.looked_up += asked
         return begin
 

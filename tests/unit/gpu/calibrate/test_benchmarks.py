@@ -283,8 +283,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "launch.idle_clock_percent",  # nor do the double's few CTAs leave a GPC idle
         "launch.cpcs.tpcs",  # nor does one of its SMs bring more than the others
         "launch.cpcs.beside",
-        "launch.cpcs.small_percent",
-        "launch.cpcs.large_percent",
+        "launch.cpcs.percent",
         "launch.units.ahead",  # nor show 16 CTAs on its four SMs any groups of them
         "launch.units.others",
         "launch.units.between",
