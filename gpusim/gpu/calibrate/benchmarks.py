@@ -64,6 +64,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "standstills": together.measure_standstills,
     "sides": lines.measure_sides,
     "cpcs": lines.measure_cpcs,
+    "mixed": lines.measure_mixed,
     "behind": sharing.measure_behind,
     "beside": sharing.measure_beside,
     "splits": profiled.measure_splits,

@@ -1,4 +1,4 @@
-"""Measures what lines cost by the SM that asks: which cross the chip, which are merged, what each SM gets of all."""
+"""Measures lines by the SM that asks: which cross the chip, which are merged, what SMs get, and leave, of all."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -159,4 +159,44 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
             if sm in sms:
                 row: MeasuredRow = {"row_bytes": row_bytes, "own": own, "sms": which, "sm": sm}
                 rows.append(row | {"bytes": groups * _CPC_GROUP, "cycles": cycles})
+    return rows
+
+
+_MIXED_RESIDENT, _MIXED_STREAMED = 1 << 16, 1 << 23
+_MIXED_BEFORE, _MIXED_CYCLES = 80_000, 60_000
+MIXED_SPANS: Final = (_MIXED_RESIDENT, _MIXED_STREAMED)
+"""Bytes that each SM of mixed.cu goes over: what the L2 keeps, and what it has to bring from DRAM, or write to it."""
+
+_MIXED_COPIERS: Final = ((0, 0), (1, 4000), (1, 2000), (1, 1000), (1, 400), (1, 0), (2, 0), (4, 0), (8, 0))
+"""Warps of each SM that copy, and cycles for which each waits after a group."""
+
+_MIXED_STORERS: Final = (0, 1, 2, 4)
+
+
+def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what all SMs read and store at once, where the L2 has it all, and where it comes from DRAM or goes there.
+
+    Columns ``read`` and ``stored`` have bytes of all SMs a cycle, once the L2 is full of what is read and stored.
+    """
+    rows: list[MeasuredRow] = []
+    data, stored = (device.cupy.zeros(device.sms * _MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
+    cases = product(MIXED_SPANS, MIXED_SPANS, _MIXED_COPIERS, _MIXED_STORERS)
+    for read_span, stored_span, (copiers, pause), storers in list(cases)[:: 37 if quick else 1]:
+        if not copiers + storers or (not copiers and read_span != _MIXED_RESIDENT):
+            continue
+        if not storers and stored_span != _MIXED_RESIDENT:
+            continue
+        counts = device.cupy.zeros((device.sms, 3), dtype=np.uint64)
+        sizes = (np.uint64(read_span), stored, np.uint64(stored_span), np.int32(copiers))
+        times = (np.int32(_MIXED_BEFORE), np.int32(_MIXED_CYCLES), np.int32(pause))
+        shared = max(4 * copiers * _CPC_GROUP, LONE_CTA_BYTES)
+        for _ in range(_CPC_LAUNCHES):
+            arguments = (counts, data, *sizes, *times)
+            threads = (copiers + storers) * WARP
+            device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
+        found = device.cupy.asnumpy(counts).astype(np.int64)
+        read, kept = (float((found[:, column] * _CPC_GROUP / found[:, 2]).sum()) for column in range(2))
+        row: MeasuredRow = {"read_span": read_span, "stored_span": stored_span, "copiers": copiers, "pause": pause}
+        rows.append(row | {"storers": storers, "read": round(read, 2), "stored": round(kept, 2)})
     return rows
