@@ -9,9 +9,9 @@ constexpr u32 kFilled = (kPending + 1) * kGroup;  // shared memory that a warp's
 
 // counts[3 * block]: commit groups and bursts of stores of a CTA after `before` cycles, and the cycles that those took.
 // Warps from `copiers` on store. Each CTA goes over `read_span` bytes of its own, and over `stored_span`, a group or
-// burst by each warp in turn. Copying warps wait `pause` cycles after each group.
+// burst by each warp in turn. Warps wait `pause` cycles after each group that they copy, `rest` after each burst.
 extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char* data, u64 read_span, char* stored,
-                                                        u64 stored_span, int copiers, int before, int duration, int pause) {
+                                                        u64 stored_span, int copiers, int before, int duration, int pause, int rest) {
     extern __shared__ __align__(128) char words[];
     __shared__ u32 done[2];
     const int warp = static_cast<int>(warp_id()), storers = static_cast<int>(blockDim.x) / 32 - copiers;
@@ -30,8 +30,7 @@ extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char*
             turn = next_filled<kCopies, kPending>(turn);
             at = at + copiers * kGroup < read_span ? at + copiers * kGroup : warp * kGroup;
             count += now >= from;
-            const u64 over = cycles() + pause;
-            while (cycles() < over) {}
+            for (const u64 over = cycles() + pause; cycles() < over;) {}
         }
         asm volatile("cp.async.wait_all;" ::: "memory");
     } else {
@@ -45,6 +44,7 @@ extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char*
                 asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(base + at + i * 512), "r"(warp), "r"(storers), "r"(copiers), "r"(duration) : "memory");
             at = at + storers * kGroup < stored_span ? at + storers * kGroup : storer * kGroup;
             count += now >= from;
+            for (const u64 over = cycles() + rest; cycles() < over;) {}
         }
     }
     if (lane_id() == 0) atomicAdd(&done[warp >= copiers], count);

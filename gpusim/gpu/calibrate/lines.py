@@ -162,41 +162,55 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
-_MIXED_RESIDENT, _MIXED_STREAMED = 1 << 16, 1 << 23
-_MIXED_BEFORE, _MIXED_CYCLES = 80_000, 60_000
-MIXED_SPANS: Final = (_MIXED_RESIDENT, _MIXED_STREAMED)
-"""Bytes that each SM of mixed.cu goes over: what the L2 keeps, and what it has to bring from DRAM, or write to it."""
+MIXED_RESIDENT: Final = 1 << 16
+MIXED_STREAMED: Final = 1 << 23
+"""Bytes that each SM of mixed.cu goes over: what the L2 keeps, and what it brings from DRAM, or writes to it."""
 
-_MIXED_COPIERS: Final = ((0, 0), (1, 4000), (1, 2000), (1, 1000), (1, 400), (1, 0), (2, 0), (4, 0), (8, 0))
-"""Warps of each SM that copy, and cycles for which each waits after a group."""
+_MIXED_BEFORE, _MIXED_CYCLES = 80_000, 240_000
 
-_MIXED_STORERS: Final = (0, 1, 2, 4)
+
+class _Mixed(NamedTuple):
+    read_span: int
+    stored_span: int
+    copiers: int
+    storers: int
+    pause: int = 0
+    rest: int = 0
+
+
+def _mixed_cases() -> list[_Mixed]:
+    alone = [
+        _Mixed(span, MIXED_RESIDENT, copiers, 0) for span in (MIXED_RESIDENT, MIXED_STREAMED) for copiers in (1, 8)
+    ]
+    alone += [
+        _Mixed(MIXED_RESIDENT, span, 0, storers) for span in (MIXED_RESIDENT, MIXED_STREAMED) for storers in (1, 2, 4)
+    ]
+    spans = product((MIXED_RESIDENT, MIXED_STREAMED), repeat=2)
+    both = [_Mixed(*of, copiers, storers) for of in spans for copiers in (1, 2, 4, 8) for storers in (1, 4)]
+    streams = MIXED_STREAMED, MIXED_STREAMED
+    few = [250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000]
+    both += [_Mixed(*streams, 1, 1, pause=pause) for pause in few]
+    return alone + both + [_Mixed(*streams, 8, 1, rest=rest) for rest in few]
 
 
 def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure what all SMs read and store at once, where the L2 has it all, and where it comes from DRAM or goes there.
 
-    Columns ``read`` and ``stored`` have bytes of all SMs a cycle, once the L2 is full of what is read and stored.
+    Warps that copy wait ``pause`` cycles after each commit group, those that store ``rest`` after eight stores. Columns
+    ``read`` and ``stored`` have bytes of all SMs a cycle, once the L2 is full of what is read and stored.
     """
     rows: list[MeasuredRow] = []
-    data, stored = (device.cupy.zeros(device.sms * _MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
-    cases = product(MIXED_SPANS, MIXED_SPANS, _MIXED_COPIERS, _MIXED_STORERS)
-    for read_span, stored_span, (copiers, pause), storers in list(cases)[:: 37 if quick else 1]:
-        if not copiers + storers or (not copiers and read_span != _MIXED_RESIDENT):
-            continue
-        if not storers and stored_span != _MIXED_RESIDENT:
-            continue
+    data, stored = (device.cupy.zeros(device.sms * MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
+    for case in _mixed_cases()[:: 29 if quick else 1]:
         counts = device.cupy.zeros((device.sms, 3), dtype=np.uint64)
-        sizes = (np.uint64(read_span), stored, np.uint64(stored_span), np.int32(copiers))
-        times = (np.int32(_MIXED_BEFORE), np.int32(_MIXED_CYCLES), np.int32(pause))
-        shared = max(4 * copiers * _CPC_GROUP, LONE_CTA_BYTES)
+        sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.int32(case.copiers))
+        times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
+        arguments = (counts, data, *sizes, *times)
+        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _CPC_GROUP, LONE_CTA_BYTES)
         for _ in range(_CPC_LAUNCHES):
-            arguments = (counts, data, *sizes, *times)
-            threads = (copiers + storers) * WARP
             device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
         found = device.cupy.asnumpy(counts).astype(np.int64)
         read, kept = (float((found[:, column] * _CPC_GROUP / found[:, 2]).sum()) for column in range(2))
-        row: MeasuredRow = {"read_span": read_span, "stored_span": stored_span, "copiers": copiers, "pause": pause}
-        rows.append(row | {"storers": storers, "read": round(read, 2), "stored": round(kept, 2)})
+        rows.append(case._asdict() | {"read": round(read, 2), "stored": round(kept, 2)})
     return rows
