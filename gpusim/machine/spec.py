@@ -372,6 +372,20 @@ class L2ReachSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L2MixedSpec:
+    """
+    What the L2 takes for reads beside stores, which go ways of their own.
+
+    Attributes:
+        read_percent: What a byte that is read takes of the time for what is stored, in per cent of a stored one.
+        fill_percent: What one takes besides that comes from DRAM.
+    """
+
+    read_percent: Annotated[int, FigureUnit("percent")]
+    fill_percent: Annotated[int, FigureUnit("percent")]
+
+
+@dataclass(frozen=True, slots=True)
 class L2MergingSpec:
     """
     How requests of several SMs for the same sectors are merged before the L2 (D24).
@@ -434,8 +448,9 @@ class L2Spec:
         write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
         write_bytes_per_cycle_per_sm: Bytes per SM cycle that one SM stores.
         write_latency: Cycles until a store is acknowledged.
-        write_buffer: Cycles for which stores may wait in buffers after their warp has left.
+        write_buffer: Cycles in which it takes what waits for it in buffers behind the SMs' ports, where all SMs store.
         semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
+        mixed: What reads take of stores' time; None where that is not known, and they take nothing.
         merging: How requests are merged before it; None where each is looked up.
         crossing: What crosses from one partition to the other; None where that is not known, and takes no longer.
         reach: How far it is from the SMs; None where that is not known, and it is as far from all.
@@ -455,6 +470,7 @@ class L2Spec:
     write_latency: Annotated[int, FigureUnit("cycles", least=0)]
     write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
     semaphore: Annotated[int, FigureUnit("cycles")]
+    mixed: L2MixedSpec | None
     merging: L2MergingSpec | None
     crossing: L2CrossingSpec | None
     reach: L2ReachSpec | None
@@ -480,6 +496,24 @@ class DramBanksSpec:
     channels: Annotated[int, FigureUnit("channels")]
     per_channel: Annotated[int, FigureUnit("banks")]
     busy_ns: Annotated[int, FigureUnit("ns")]
+
+
+@dataclass(frozen=True, slots=True)
+class DramTurnsSpec:
+    """
+    What a channel loses where it is read and written: it turns round for writes, and back.
+
+    Attributes:
+        write_percent: What a byte that is written takes of its time, in per cent of one that is read.
+        lost: Bytes that it could read in the time of both turns.
+        gathered: Bytes of writes that it gathers, and writes at a time, if there are so many.
+        meanwhile: Bytes that it could read in the time for which fewer wait, where it is read all the time.
+    """
+
+    write_percent: Annotated[int, FigureUnit("percent")]
+    lost: Annotated[int, FigureUnit("bytes")]
+    gathered: Annotated[int, FigureUnit("bytes")]
+    meanwhile: Annotated[int, FigureUnit("bytes")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,6 +551,7 @@ class DramSpec:
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
         banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
+        turns: What a channel loses where it is read and written; None where that is not known, and it loses nothing.
         late: Which loads come late, and together; None where that is not known, and each is late by itself.
         clock_mhz: SM clock of the machine.
     """
@@ -529,6 +564,7 @@ class DramSpec:
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent")]
     banks: DramBanksSpec | None
+    turns: DramTurnsSpec | None
     late: DramLateSpec | None
     clock_mhz: Annotated[int, Inherited("clock_mhz")]
 

@@ -49,8 +49,10 @@ class Figures(NamedTuple):
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
         l2_reach: Cycles that the latencies of SMs, spread evenly over the chip, differ by from the mean SM's.
         l2_write_bytes, l2_store_port_bytes: Bytes of stores per cycle, of the chip and of an SM.
-        l2_write_latency, l2_write_buffer: Cycles until a store is acknowledged, and for which one may wait after its
-            warp has left.
+        l2_write_latency: Cycles until a store is acknowledged.
+        l2_waiting: Sectors of an SM's stores that may wait for the L2 behind its port.
+        l2_read_percent, l2_fill_percent: What a byte that is read takes of the time for what is stored, in per cent of
+            a stored one, and what one takes besides that comes from DRAM.
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
         most_merged: Requests for the same sectors of a line that one look-up serves.
         l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
@@ -68,6 +70,9 @@ class Figures(NamedTuple):
         dram_late_masks: Bits of a line's number, as masks, whose parities tell the parts of a region apart.
         dram_bytes_per_kilocycle, dram_channels: Bandwidth, and the channels that share it.
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
+        dram_write_percent: What a byte that is written takes of a channel's time, in per cent of one that is read.
+        dram_lost, dram_gathered, dram_meanwhile: Bytes that a channel could read in the time that it loses to be
+            written and read again, bytes of writes that it gathers before, and those that it could read while it does.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
@@ -117,7 +122,9 @@ class Figures(NamedTuple):
     l2_write_bytes: int
     l2_store_port_bytes: int
     l2_write_latency: int
-    l2_write_buffer: int
+    l2_waiting: int
+    l2_read_percent: int
+    l2_fill_percent: int
     semaphore: int
     most_merged: int
     merge_window: int
@@ -143,6 +150,10 @@ class Figures(NamedTuple):
     dram_channels: int
     dram_banks: int
     dram_bank_busy: int
+    dram_write_percent: int
+    dram_lost: int
+    dram_gathered: int
+    dram_meanwhile: int
     l1_lines: int
     l2_lines: int
 
@@ -174,7 +185,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         busy: Whether tensor cores slow the SMs' clock down, so that the L2 and DRAM, whose clocks go on, take fewer
             cycles (D25).
     """
-    copy, banks, late = machine.async_copy, machine.dram.banks, machine.dram.late
+    copy, banks, turns, late = machine.async_copy, machine.dram.banks, machine.dram.turns, machine.dram.late
     pace = None if copy is None else copy.pace
     clock, rate = machine.clock_percent(busy=busy), machine.l2_clock_percent(busy=busy)
     of_hit, of_miss = 0, sys.maxsize
@@ -228,7 +239,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         l2_write_bytes=machine.l2.write_bytes_per_cycle * rate // 100,
         l2_store_port_bytes=machine.l2.write_bytes_per_cycle_per_sm,
         l2_write_latency=_latency(machine.l2.write_latency, of_hit, clock),
-        l2_write_buffer=machine.l2.write_buffer * 100 // rate,
+        l2_waiting=machine.l2.write_buffer * machine.l2.write_bytes_per_cycle // machine.sms // SECTOR_BYTES,
+        l2_read_percent=0 if machine.l2.mixed is None else machine.l2.mixed.read_percent,
+        l2_fill_percent=0 if machine.l2.mixed is None else machine.l2.mixed.fill_percent,
         semaphore=machine.l2.semaphore,
         most_merged=machine.l2.most_merged,
         merge_window=0 if machine.l2.merging is None else machine.l2.merging.window * 100 // rate,
@@ -254,6 +267,10 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         dram_channels=1 if banks is None else banks.channels,
         dram_banks=1 if banks is None else banks.per_channel,
         dram_bank_busy=0 if banks is None else banks.busy_ns * machine.clock_mhz * 100 // clock,
+        dram_write_percent=PERCENT if turns is None else turns.write_percent,
+        dram_lost=0 if turns is None else turns.lost,
+        dram_gathered=0 if turns is None else turns.gathered,
+        dram_meanwhile=0 if turns is None else turns.meanwhile,
         l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
         l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),
     )

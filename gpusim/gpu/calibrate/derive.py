@@ -11,7 +11,8 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu.calibrate.derive_chip import CHIP_FORMULAS
 from gpusim.gpu.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.gpu.calibrate.derive_mio import MIO_FORMULAS
-from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
+from gpusim.gpu.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
+from gpusim.gpu.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 from gpusim.machine.load import load_machine
 from gpusim.units import LINE_BYTES, WORD_BYTES
 
@@ -49,7 +50,7 @@ _FILES = (
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
     *("places", "ends", "held", "hits", "duel", "together"),
     *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains", "lags"),
-    *("returns", "ahead", "amid", "outstanding", "crossed", "atomics", "cpcs"),
+    *("returns", "ahead", "amid", "outstanding", "crossed", "atomics", "cpcs", "mixed"),
 )
 
 
@@ -238,6 +239,55 @@ def _l2_rate(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     return brought, f"cpcs.csv, lines of their own: what {len(rows)} SMs bring at once"
 
 
+def _impeded(t: dict[str, MeasuredTable], read_span: int) -> float:
+    """Return how many fewer bytes are stored, where the L2 has them, for each that is read, in per cent."""
+    alone = max(t["mixed"].numbers("stored", stored_span=MIXED_RESIDENT, copiers=0))
+    rows = t["mixed"].rows(read_span=read_span, stored_span=MIXED_RESIDENT)
+    both = [row for row in rows if int(row["copiers"]) and int(row["storers"])]
+    return median(100 * (alone - float(row["stored"])) / float(row["read"]) for row in both)
+
+
+def _fill_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    found = _impeded(t, MIXED_STREAMED) - _impeded(t, MIXED_RESIDENT)
+    return found, "mixed.csv, streams that are read less what the L2 has: bytes that are stored fewer for each"
+
+
+def _alone(t: dict[str, MeasuredTable]) -> tuple[float, float]:
+    """Return the bytes a cycle that streams read, and that they store, if they do nothing else."""
+    reads = t["mixed"].numbers("read", read_span=MIXED_STREAMED, storers=0)
+    return max(reads), max(t["mixed"].numbers("stored", stored_span=MIXED_STREAMED, copiers=0))
+
+
+def _turns(t: dict[str, MeasuredTable], row: Row) -> float:
+    """Return the bytes a cycle that DRAM could be read besides what some streams read and store."""
+    reads, stores = _alone(t)
+    return reads * (1 - float(row["read"]) / reads - float(row["stored"]) / stores)
+
+
+def _streams(t: dict[str, MeasuredTable], copiers: int, column: str, pauses: tuple[int, ...]) -> list[Row]:
+    """Return the rows of streams that are read by some warps of each SM, and stored by one, that pause so long."""
+    of = {"read_span": MIXED_STREAMED, "stored_span": MIXED_STREAMED, "copiers": copiers, "storers": 1}
+    return [row for pause in pauses for row in t["mixed"].rows(**of, **{column: pause})]
+
+
+def _lost(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    rows = _streams(t, 1, "pause", (8000, 16000, 32000))
+    found = median(_turns(t, row) / (float(row["read"]) / LINE_BYTES) for row in rows)
+    return found, "mixed.csv, few reads among streams of stores: bytes that each line costs besides"
+
+
+def _gathered(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    rows = _streams(t, 1, "pause", (250, 500, 1000, 2000))
+    found = median(float(row["stored"]) * _lost(t, 0)[0] / _turns(t, row) for row in rows)
+    return LINE_BYTES * round(found / LINE_BYTES), "mixed.csv, reads among streams of stores: lines stored a turn"
+
+
+def _meanwhile(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    reads, _stores = _alone(t)
+    found = median(reads * _lost(t, 0)[0] / _turns(t, row) for row in _streams(t, 8, "rest", (2000, 4000, 8000)))
+    return found, "mixed.csv, few stores among streams of reads: bytes that could be read from turn to turn"
+
+
 def _achievable(t: dict[str, MeasuredTable], peak_gb_s: int) -> tuple[float, str]:
     found, rule = _bandwidth("dram", "gb_per_s", alone=False)(t, peak_gb_s)
     return 100 * found / peak_gb_s, f"{rule}, {found:.0f} of {peak_gb_s} GB/s"
@@ -299,8 +349,20 @@ _FORMULAS: dict[str, Formula] = {
     "l2.far_latency": _l2_latency("far"),
     "l2.far_fraction_percent": _far_fraction,
     "l2.bytes_per_cycle": _l2_rate,
+    "l2.mixed.read_percent": lambda t, _: (
+        _impeded(t, MIXED_RESIDENT),
+        "mixed.csv, all in the L2: bytes that are stored fewer for each that is read",
+    ),
+    "l2.mixed.fill_percent": _fill_percent,
     "l2.bytes_per_cycle_per_sm": _bandwidth("l2", "bytes_per_cycle", alone=True),
     "dram.achievable_percent": _achievable,
+    "dram.turns.write_percent": lambda t, _: (
+        100 * _alone(t)[0] / _alone(t)[1],
+        "mixed.csv, streams of reads and of stores alone: bytes read over bytes stored",
+    ),
+    "dram.turns.lost": _lost,
+    "dram.turns.gathered": _gathered,
+    "dram.turns.meanwhile": _meanwhile,
     "barrier.base": lambda t, _: (_barrier_fit(t)[0], "barrier.csv, line through cycles over warps, one CTA"),
     "barrier.per_warp": lambda t, _: (_barrier_fit(t)[1], "barrier.csv, slope of cycles over warps, one CTA"),
     "launch.cta_interval": _cta_interval,

@@ -185,12 +185,11 @@ def _mixed_cases() -> list[_Mixed]:
     alone += [
         _Mixed(MIXED_RESIDENT, span, 0, storers) for span in (MIXED_RESIDENT, MIXED_STREAMED) for storers in (1, 2, 4)
     ]
-    spans = product((MIXED_RESIDENT, MIXED_STREAMED), repeat=2)
-    both = [_Mixed(*of, copiers, storers) for of in spans for copiers in (1, 2, 4, 8) for storers in (1, 4)]
-    streams = MIXED_STREAMED, MIXED_STREAMED
+    spans, warps = product((MIXED_RESIDENT, MIXED_STREAMED), repeat=2), list(product((1, 2, 4, 8), (1, 4)))
+    both = [_Mixed(read, stored, copiers, storers) for read, stored in spans for copiers, storers in warps]
     few = [250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000]
-    both += [_Mixed(*streams, 1, 1, pause=pause) for pause in few]
-    return alone + both + [_Mixed(*streams, 8, 1, rest=rest) for rest in few]
+    both += [_Mixed(MIXED_STREAMED, MIXED_STREAMED, 1, 1, pause=pause) for pause in few]
+    return alone + both + [_Mixed(MIXED_STREAMED, MIXED_STREAMED, 8, 1, rest=rest) for rest in few]
 
 
 def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:

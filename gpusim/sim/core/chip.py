@@ -63,15 +63,18 @@ from gpusim.sim.core.constants import (
     PLACE_BITS,
     PORT_WIDTH,
     RANK_OF_WAITED,
+    READ,
     RELEASED,
     RETIRED,
     SHARED,
+    SHARES,
     SLOT_WIDTH,
     SMSP_COLUMNS,
     SPAN_WIDTH,
     STAGE_MASK,
     STAGE_WORDS,
     STATES,
+    STORE,
     TAKES,
     TAKES_MASK,
     TENSOR,
@@ -82,8 +85,10 @@ from gpusim.sim.core.constants import (
     TURN,
     TURN_MASK,
     USES_A_LINE,
+    WAITING,
     WARP_WIDTH,
     WAVE_STRIDE,
+    WAYS,
     WHOLE_LINE,
     WOKEN,
     WORD_CYCLES,
@@ -488,7 +493,9 @@ class Chip:
         self.l2, self.next_line = Lines(self.l2_lines + LINES_AT_ONCE), OUTPUT_LINES
         self.looked_for = zeros(LINES_AT_ONCE)
         self.place(figures, groups)
-        self.l2_free, self.store_free, self.chip_free = zeros(sms), zeros(sms), 0
+        self.l2_free, self.store_free, self.stored_at, self.passed = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
+        self.waiting_at, self.waiting_sectors = zeros(sms * WAITING), zeros(sms * WAITING)
+        self.first_waiting, self.next_waiting, self.waiting = zeros(sms), zeros(sms), zeros(sms)
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
@@ -558,7 +565,8 @@ class Chip:
         self.on_time, self.late_cycles = figures.dram_on_time, figures.dram_late_cycles
         self.late_period, self.late_lines = figures.dram_late_period, figures.dram_late_lines
         self.late_masks, self.late_kinds = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
-        self.semaphore, self.write_buffer = figures.semaphore, figures.l2_write_buffer
+        self.semaphore, self.most_waiting = figures.semaphore, figures.l2_waiting
+        self.read_percent, self.fill_percent = figures.l2_read_percent, figures.l2_fill_percent
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = min(figures.most_merged, MOST_MERGED)
@@ -579,9 +587,12 @@ class Chip:
         # Of some SMs of a chip it is not known which are missing of a GPC.
         whole = len(groups) == figures.placed_sms
         self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
-        few = self.chip_bytes * figures.cpc_percent * sum(self.small_cpc) // (PERCENT * self.sms)
-        # Bytes a cycle of the SMs of larger and of smaller CPCs, and when the L2 is done with either's, in thousandths.
-        self.share_bytes, self.share_free = array("q", [self.chip_bytes - few, few]), zeros(2)
+        # Bytes a cycle that the L2 reads and stores, in all, and for the SMs of larger and of smaller CPCs; and when it
+        # is done with what there is of each, in thousandths.
+        self.way_bytes, self.way_free = array("q", [self.chip_bytes, self.write_bytes]), zeros(WAYS)
+        few = [rate * figures.cpc_percent * sum(self.small_cpc) // (PERCENT * self.sms) for rate in self.way_bytes]
+        shares = [share for rate, own in zip(self.way_bytes, few, strict=True) for share in (rate - own, own)]
+        self.share_bytes, self.share_free = array("q", shares), zeros(WAYS * SHARES)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -596,6 +607,10 @@ class Chip:
         self.banks = self.channels * figures.dram_banks
         self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
         self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
+        self.most_gathered, self.gathering = figures.dram_gathered, self.transfer_of(figures.dram_gathered)
+        self.write_percent = figures.dram_write_percent
+        self.turns_take, self.meanwhile = self.transfer_of(figures.dram_lost), self.transfer_of(figures.dram_meanwhile)
+        self.gathered, self.gathered_since = zeros(self.channels), zeros(self.channels)
 
     def mio_of(self, sms: int) -> None:
         """Make the queue of each SM, the data stage behind them, look-ups of copies, and the way of loads' lines."""
@@ -1854,7 +1869,7 @@ class Chip:
                 self.drained[warp] = leaves
                 return leaves
             taken = self.store(sm, leaves, at, sectors)
-            self.drained[warp] = max(leaves, taken - self.write_buffer)
+            self.drained[warp] = max(leaves, self.passed[sm] // MILLI)
             self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
         if not sectors:
@@ -2050,45 +2065,65 @@ class Chip:
         """
         Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle.
 
-        It leaves behind what was stored before it, whose data takes the same way (astern.csv).
+        It leaves behind what was stored before it, whose data takes the same way (astern.csv), and so it waits with
+        that where the L2 has not taken it (mixed.csv, one warp that copies).
         """
-        start = max(at * MILLI, self.l2_free[sm], self.store_free[sm])
+        start = max(at * MILLI, self.l2_free[sm], self.store_free[sm], self.stored_at[sm])
         self.l2_free[sm] = start + size * MILLI // self.port_bytes
         return start
 
-    def turn_at(self, sm: int, start: int) -> int:
+    def turn_at(self, way: int, sm: int, start: int) -> int:
         """
         Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
 
-        Where it has more to do than it can, CPCs take turns, so that SMs of small ones have a larger share of it
-        (cpcs.csv, copies; stores are taken to do so, too): requests wait until those of their share are served, or all
-        are.
+        What is read goes one way, what is stored another (mixed.csv). Where one has more to do than it can, CPCs take
+        turns, so that SMs of small ones have a larger share of it (cpcs.csv, copies; stores do so, too, in a trial):
+        requests wait until those of their share are served, or all are.
         """
-        return max(start, min(self.chip_free, self.share_free[self.small_cpc[sm]]))
+        return max(start, min(self.way_free[way], self.share_free[SHARES * way + self.small_cpc[sm]]))
 
-    def look(self, sm: int, start: int, issued: int, size: int) -> int:
+    def look(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
-        turn = self.turn_at(sm, start)
-        self.accept(sm, issued, size)
+        turn = self.turn_at(way, sm, start)
+        self.accept(way, sm, issued, size)
         return turn
 
-    def accept(self, sm: int, issued: int, size: int) -> None:
+    def accept(self, way: int, sm: int, issued: int, size: int) -> None:
         """
         Let the L2 take its time for a request of some bytes, and that of its SM's share.
 
-        While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again.
+        While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again. What is
+        read takes some of the time for what is stored.
         """
-        now, work, small = issued * MILLI, size * self.share * MILLI, self.small_cpc[sm]
-        for own in range(2):
-            if self.share_free[1 - own] <= now < self.share_free[own]:
-                left = max(0, self.chip_free - now)
-                self.share_free[own] = now + left * self.chip_bytes // self.share_bytes[own]
-        self.chip_free = max(now, self.chip_free) + work // self.chip_bytes
-        self.share_free[small] = max(now, self.share_free[small]) + work // self.share_bytes[small]
+        now, work, first = issued * MILLI, size * self.share * MILLI, SHARES * way
+        for own in range(first, first + SHARES):
+            other = first + first + 1 - own
+            if self.share_free[other] <= now < self.share_free[own]:
+                left = max(0, self.way_free[way] - now)
+                self.share_free[own] = now + left * self.way_bytes[way] // self.share_bytes[own]
+        self.way_free[way] = max(now, self.way_free[way]) + work // self.way_bytes[way]
+        own = first + self.small_cpc[sm]
+        self.share_free[own] = max(now, self.share_free[own]) + work // self.share_bytes[own]
+        if way == READ:
+            self.impede(issued, size * self.read_percent // PERCENT)
+
+    def impede(self, issued: int, size: int) -> None:
+        """Let something that no SM stores take the L2's time for as many bytes that are stored."""
+        now, takes = issued * MILLI, size * self.share * MILLI // self.write_bytes
+        self.way_free[STORE] = max(now, self.way_free[STORE]) + takes
+        for own in range(SHARES * STORE, SHARES * STORE + SHARES):
+            if self.share_free[own] > now:
+                self.share_free[own] += takes
+
+    def hold_stores(self, until: int) -> None:
+        """Let the L2 store nothing more before some time, in thousandths of a cycle."""
+        self.way_free[STORE] = max(self.way_free[STORE], until)
+        for own in range(SHARES * STORE, SHARES * STORE + SHARES):
+            self.share_free[own] = max(self.share_free[own], until)
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
-        return self.look(sm, self.enter(sm, at, size), issued, size)
+        return self.look(READ, sm, self.enter(sm, at, size), issued, size)
 
     def room_of_port(self, sm: int) -> int:
         """Return when no more stores wait for an SM's port than find room before it (backlog.csv)."""
@@ -2098,17 +2133,20 @@ class Chip:
         """
         Write sectors of the output; return the cycle at which the L2 has taken them.
 
-        The L2 takes stores and reads of all SMs one after another; a stored byte takes longer. What it has not taken
-        yet waits in buffers, for a time: until then a warp may leave, and the SM's port passes what is behind it.
-        Stores fill lines of their own, which go to DRAM when others need the room.
+        The L2 takes stores of all SMs one after another. What it has not taken yet waits in buffers, as long as they
+        have room: a warp may leave when its stores have passed the SM's port, which passes what is behind them then
+        (runs of CTAs that store, a trial: the next one comes when all have). Stores fill lines of their own, which go
+        to DRAM when others need the room.
         """
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
         self.store_free[sm] = leaves + size * MILLI // self.store_bytes
-        start = self.look(sm, leaves, issued, size * self.chip_bytes // self.write_bytes)
+        start = self.look(STORE, sm, leaves, issued, size)
         self.written_sectors += sectors
         self.stored_bytes += size
-        self.store_free[sm] = max(self.store_free[sm], start - self.write_buffer * MILLI)
+        self.stored_at[sm] = max(self.stored_at[sm], start)
+        self.passed[sm] = max(leaves, self.room_behind(sm, start, sectors))
+        self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
         taken = start // MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         if self.simulates_l2:
@@ -2122,16 +2160,41 @@ class Chip:
             self.displace(issued, sectors)
         return taken
 
+    def room_behind(self, sm: int, start: int, sectors: int) -> int:
+        """Return when so few sectors of an SM wait behind its port that those of a store have room there, too."""
+        first, room = sm * WAITING, 0
+        self.waiting_at[first + self.next_waiting[sm]] = start
+        self.waiting_sectors[first + self.next_waiting[sm]] = sectors
+        self.next_waiting[sm] = (self.next_waiting[sm] + 1) % WAITING
+        self.waiting[sm] += sectors
+        full = self.next_waiting[sm] == self.first_waiting[sm]
+        while full or self.waiting[sm] > self.most_waiting:
+            oldest = first + self.first_waiting[sm]
+            room, full = self.waiting_at[oldest], False
+            self.waiting[sm] -= self.waiting_sectors[oldest]
+            self.first_waiting[sm] = (self.first_waiting[sm] + 1) % WAITING
+        return room
+
     def make_room(self, issued: int) -> None:
         """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
         cache = self.l2
         if cache.count > self.l2_lines:
             oldest = cache.least_used()
             if cache.dirty[oldest]:
-                size = SECTORS_PER_LINE * SECTOR_BYTES
-                self.occupy(self.bank_of(cache.line[oldest]), issued, size)
-                self.dram_written += size * self.share
+                self.write_back(issued)
+                self.dram_written += SECTORS_PER_LINE * SECTOR_BYTES * self.share
             cache.drop_oldest()
+
+    def write_back(self, issued: int) -> None:
+        """
+        Write a line to DRAM; the L2 stores no more until its channel has room for it among the writes it gathers.
+
+        Lines are written to the channels in turn.
+        """
+        size = SECTORS_PER_LINE * SECTOR_BYTES
+        begin = self.occupy(self.next_bank(), issued, size, writes=1)
+        if self.most_gathered:
+            self.hold_stores(begin - self.gathering)
 
     def spread_of(self, number: int) -> int:
         """Return a number that a hash spreads as if at random."""
@@ -2148,16 +2211,23 @@ class Chip:
         self.spread += 1
         return self.spread % self.banks
 
-    def occupy(self, bank: int, at: int, size: int) -> int:
+    def transfer_of(self, size: int) -> int:
+        """Return the time for which a channel of DRAM transfers some bytes, in thousandths of a cycle."""
+        return size * self.share * self.channels * MILLI * MILLI // self.dram_rate
+
+    def occupy(self, bank: int, at: int, size: int, writes: int) -> int:
         """
         Let a DRAM bank serve an access and its channel transfer it, each in order of issue (D6).
 
-        Parts of a line take their part of the bank's time: they come with others of its row.
+        Parts of a line take their part of the bank's time: they come with others of its row. A channel gathers writes,
+        and turns round for them: reads wait for both turns where there are as many as it writes at a time, or where
+        they have waited for some time (mixed.csv).
 
         Args:
             bank: The bank.
             at: Cycle of the issue.
             size: Bytes.
+            writes: 1 for a write.
 
         Returns:
             When the transfer begins, in thousandths of a cycle.
@@ -2166,7 +2236,17 @@ class Chip:
         begin = max(at * MILLI, self.bank_free[bank])
         self.bank_free[bank] = begin + self.bank_busy * size // (SECTORS_PER_LINE * SECTOR_BYTES)
         begin = max(begin, self.dram_free[channel])
-        self.dram_free[channel] = begin + size * self.share * self.channels * MILLI * MILLI // self.dram_rate
+        if writes:
+            if not self.gathered[channel]:
+                self.gathered_since[channel] = begin
+            self.gathered[channel] += size
+            size = size * self.write_percent // PERCENT
+        elif self.gathered[channel] and (
+            self.gathered[channel] >= self.most_gathered or begin - self.gathered_since[channel] >= self.meanwhile
+        ):
+            self.gathered[channel] = 0
+            begin += self.turns_take
+        self.dram_free[channel] = begin + self.transfer_of(size)
         return begin
 
     def l2_latency(self, sm: int) -> int:
@@ -2235,7 +2315,7 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
-        begin, turn = self.turn_at(sm, start), max(start, self.chip_free)
+        begin, turn = self.turn_at(READ, sm, start), max(start, self.way_free[READ])
         last = self.coalesced[entry]
         ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
         same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
@@ -2245,7 +2325,7 @@ class Chip:
             return max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
-        self.accept(sm, issued, asked * SECTOR_BYTES)
+        self.accept(READ, sm, issued, asked * SECTOR_BYTES)
         lands = begin // MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
@@ -2326,13 +2406,13 @@ class Chip:
         take none of the L2's time. None is merged where its copy has a request for other sectors of the line: of all
         SMs, each takes the place of the one before (D24).
         """
-        begin = self.turn_at(sm, start)
+        begin = self.turn_at(READ, sm, start)
         if not self.twin:
             self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
             if self.merged_credit >= asked * MILLI:
                 self.merged_credit -= asked * MILLI
                 return begin
-        self.accept(sm, issued, asked * SECTOR_BYTES)
+        self.accept(READ, sm, issued, asked * SECTOR_BYTES)
         self.looked_up += asked
         return begin
 
@@ -2349,7 +2429,10 @@ class Chip:
         while self.brought_credit >= SECTORS_PER_LINE * MILLI:
             self.brought_credit -= SECTORS_PER_LINE * MILLI
             self.dram_bytes += SECTORS_PER_LINE * SECTOR_BYTES * self.share
-            self.occupy_any(issued)
+            self.next_line += 1
+            size = SECTORS_PER_LINE * SECTOR_BYTES
+            self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
+            self.impede(issued, size * self.fill_percent // PERCENT)
             self.displace(issued, SECTORS_PER_LINE)
             brought += SECTORS_PER_LINE
         return brought
@@ -2361,18 +2444,19 @@ class Chip:
             self.displaced += sectors * self.stored_bytes // self.came_sectors
             while self.displaced >= SECTORS_PER_LINE * SECTOR_BYTES:
                 self.displaced -= SECTORS_PER_LINE * SECTOR_BYTES
-                self.occupy_any(issued)
-
-    def occupy_any(self, issued: int) -> None:
-        """Let the DRAM bank of a line whose number is not known serve an access to all of it."""
-        self.next_line += 1
-        self.occupy(self.bank_of(self.next_line), issued, SECTORS_PER_LINE * SECTOR_BYTES)
+                self.write_back(issued)
 
     def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:
-        """Read from DRAM; return the cycle at which the data reaches the SM."""
-        begin = max(start, self.occupy(bank, issued, size))
+        """
+        Read from DRAM; return the cycle at which the data reaches the SM.
+
+        The L2 takes it in its turn with what is stored (mixed.csv, streams that are read beside stores).
+        """
+        begin = max(start, self.occupy(bank, issued, size, writes=0))
+        taken = self.way_free[STORE]
+        self.impede(issued, size * self.fill_percent // PERCENT)
         self.dram_bytes += size * self.share
-        return self.arrives(line, begin // MILLI)
+        return max(self.arrives(line, begin // MILLI), taken // MILLI)
 
     def arrives(self, line: int, at: int) -> int:
         """

@@ -19,6 +19,12 @@ NEVER = 1 << 62
 """A cycle that does not come."""
 
 MILLI, PERCENT = 1000, 100
+READ, STORE, WAYS = 0, 1, 2
+"""Ways into the L2: of what is read, and of what is stored."""
+SHARES = 2
+"""Shares of each way: of SMs of larger CPCs, and of smaller ones."""
+WAITING = 128
+"""Stores of an SM that can wait for the L2 behind its port: more than the sectors of most leave room for."""
 GROUPS = 32
 """Commit groups of a warp that are remembered: more than any wait leaves pending."""
 
