@@ -20,9 +20,9 @@ FIGURES = figures_of(KILOCYCLE, 0, busy=False)._replace(dram_channels=2, dram_ba
 LINE = 128
 
 
-def begun(chip, bank, at, size=LINE):
+def begun(chip, bank, at, size=LINE, writes=0):
     """Cycle at which an access to a bank, issued at a cycle, is transferred."""
-    return chip.occupy(bank, at, size) / 1000
+    return chip.occupy(bank, at, size, writes) / 1000
 
 
 def test_a_bank_serves_one_access_after_the_other():
@@ -62,6 +62,41 @@ def test_a_part_of_the_chip_has_its_part_of_the_channels(share):
 
     assert chip.channels == 6 // share
     assert [begun(chip, 0, 0), begun(chip, 0, 0)] == [0, 12]
+
+
+TURNS = FIGURES._replace(dram_bank_busy=0, dram_lost=64, dram_gathered=256, dram_meanwhile=1280)
+"""Both turns take 2 cycles; a channel gathers two lines of writes, or fewer for 40 cycles."""
+
+
+def test_reads_wait_for_both_turns_behind_the_writes_that_a_channel_gathers():
+    """Two lines are written until 8: the read begins at 10. Its channel writes no more then, and reads on at 14."""
+    chip = quiet(figures=TURNS)
+
+    assert [begun(chip, 0, 0, writes=1) for _ in range(2)] == [0, 4]
+    assert [begun(chip, 0, 0) for _ in range(2)] == [10, 14]
+
+
+def test_fewer_writes_wait_for_some_time():
+    """One line is written until 4, between reads. The first of these 40 cycles later, at 50, waits for both turns."""
+    chip = quiet(figures=TURNS)
+
+    assert [begun(chip, 0, 0, writes=1), *(begun(chip, 0, at) for at in (0, 30, 50, 60))] == [0, 4, 30, 52, 60]
+
+
+def test_each_channel_turns_round_by_itself():
+    """Two lines are written to channel 0: a read of channel 1 waits for nothing."""
+    chip = quiet(figures=TURNS)
+    for _ in range(2):
+        begun(chip, 0, 0, writes=1)
+
+    assert begun(chip, 1, 0) == 0
+
+
+def test_a_written_line_takes_longer():
+    """Twice as long: 8 cycles of its channel for 4. What is gathered is counted as it is."""
+    chip = quiet(figures=TURNS._replace(dram_write_percent=200))
+
+    assert [begun(chip, 0, 0, writes=1), begun(chip, 0, 0), begun(chip, 0, 0, writes=1)] == [0, 8, 12]
 
 
 @pytest.mark.parametrize("stride", [1, 2, 16, 32, 64, 2048, 4097])

@@ -4,6 +4,7 @@ import pytest
 from doubles.by_hand import Memory, copy, quiet
 from doubles.published import H200
 
+from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 
@@ -184,15 +185,15 @@ def test_later_requests_that_do_not_wait_are_counted_too():
 def test_a_merged_request_waits_its_turn_and_takes_none_of_the_l2_s_bandwidth():
     """An L2 of 1 byte a cycle, busy until 1000: all have a hit's latency after that; who is merged takes none of it."""
     chip = sampled(L2Status(slow=0, missed=0, looked=0), figures=FIGURES._replace(l2_bytes=1))
-    chip.accept(0, 0, 1000)
+    chip.accept(READ, 0, 0, 1000)
     chip.later_waiting = chip.later
 
     assert filled(chip, (0, 4, 0)) == [1258]
-    assert (chip.chip_free, chip.looked_up) == (1_000_000, 0)
+    assert (chip.way_free[READ], chip.looked_up) == (1_000_000, 0)
     chip.later_waiting = 0
 
     assert filled(chip, (0, 8, 0)) == [1258]
-    assert (chip.chip_free, chip.looked_up) == (1_128_000, 4)
+    assert (chip.way_free[READ], chip.looked_up) == (1_128_000, 4)
 
 
 @pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 5, 1, 4), (0, 4, 1, 8), (2, 4, 1, 4), (0, 5, 5, 8)])

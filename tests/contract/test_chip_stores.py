@@ -4,6 +4,7 @@ import pytest
 from doubles.by_hand import Memory, execute, lds, quiet, store
 from doubles.published import H200
 
+from gpusim.sim.core.constants import WAITING
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -14,7 +15,10 @@ SIMPLE = figures_of(H200, 0, busy=False)._replace(
     l2_write_bytes=64,
     l2_store_port_bytes=32,
     l2_write_latency=500,
-    l2_write_buffer=0,
+    l2_waiting=1000,
+    l2_read_percent=0,
+    l2_fill_percent=0,
+    dram_gathered=0,
     dram_bytes_per_kilocycle=64_000,
 )
 """The L2 takes 128 bytes of reads in a cycle, or 64 of stores; an SM stores 32, and DRAM transfers 64."""
@@ -47,12 +51,53 @@ def test_a_simulated_sm_stores_for_all_that_it_stands_for():
     assert (chip.stored_bytes, chip.dram_written) == (256, 0)
 
 
-def test_a_read_waits_for_stores_before_it():
-    """A store of 128 bytes keeps the L2 for 2 cycles: the other SM's read is accepted at 2 and hits 258 later."""
+def test_what_is_read_and_what_is_stored_go_ways_of_their_own():
+    """A store of 128 bytes takes the L2 2 cycles: another SM's read at once is accepted at 0, and hits 258 later."""
     chip = quiet(figures=SIMPLE, sms=2)
     chip.store(0, 0, 0, 4)
 
-    assert chip.read_known(1, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 260
+    assert chip.read_known(1, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 258
+
+
+def test_a_read_leaves_its_sm_when_the_l2_has_come_to_what_that_stored():
+    """128 bytes of three SMs are taken at 0, 2 and 4: what the third reads at once is accepted at 4."""
+    chip = quiet(figures=SIMPLE, sms=3)
+    for sm in range(3):
+        chip.store(sm, 0, 0, 4)
+
+    assert chip.read_known(2, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 262
+
+
+def test_what_is_read_takes_some_of_the_time_for_what_is_stored():
+    """A quarter: 512 bytes that are read take as long as 128 that are stored, 2 cycles."""
+    chip = quiet(figures=SIMPLE._replace(l2_read_percent=25), sms=2)
+    chip.read_known(1, 0, 0, 16, IN_L2.slow, IN_L2.missed)
+
+    assert chip.store(0, 0, 0, 4) == 2
+
+
+def test_what_comes_from_dram_takes_its_turn_among_stores():
+    """
+    As long as half of what is stored. 64 KiB are stored until 1024: a line from DRAM, there at 690 else, comes then,
+    and the next store is taken a cycle later.
+    """
+    chip = quiet(figures=SIMPLE._replace(l2_fill_percent=50, l2_store_port_bytes=1 << 16), sms=2)
+    for _ in range(512):
+        chip.store(0, 0, 0, 4)
+
+    assert chip.fill(1, chip.l2.used(7), 15, 0, 0) == 1024
+    assert chip.store(0, 0, 0, 4) == 1025
+
+
+def test_the_l2_stores_no_faster_than_dram_takes_what_makes_room():
+    """
+    Room for one line in the L2, and for one in DRAM's queue, which takes 8 cycles for each: the second store's line
+    drives the first one's out at once, the fourth's that of the third when DRAM gets to it, 16 less 8.
+    """
+    figures = SIMPLE._replace(l2_lines=1, dram_bytes_per_kilocycle=16_000, dram_gathered=128, dram_channels=1)
+    chip = quiet(figures=figures._replace(l2_store_port_bytes=128, dram_banks=1, dram_bank_busy=0))
+
+    assert [chip.store(0, 0, 0, 4) for _ in range(7)] == [0, 2, 4, 6, 8, 16, 24]
 
 
 def test_stores_are_taken_one_after_another():
@@ -77,31 +122,43 @@ def test_a_store_that_cannot_leave_holds_what_is_behind_it(core, buffer, lands):
     assert ran.warps[0, 0].notes == [(2, lands + 22)]
 
 
-def test_the_port_passes_what_the_l2_takes_within_the_time_of_its_buffers():
+def test_the_port_passes_what_finds_room_behind_it():
     """
-    128 bytes of three SMs, of which the L2 takes one in 20 cycles: at 0, 20 and 40, the buffers hold 30 of them.
+    Of stores of four sectors at 0, 4 and 8 the L2 takes one in 20 cycles, at 0, 20 and 40; one that waits has room.
 
-    The third SM's port is free 10 cycles after its store, which leaves then; the first two when they have sent theirs.
+    The third passes when the second is taken, and the port with it.
     """
-    chip = quiet(figures=SIMPLE._replace(l2_write_buffer=30), sms=3, share=10, memory=Memory(simulates_l2=False))
-    for sm in range(3):
-        chip.store(sm, 0, 0, 4)
+    chip = quiet(figures=SIMPLE._replace(l2_waiting=4), share=10, memory=Memory(simulates_l2=False))
+    passed = []
+    for _ in range(3):
+        chip.store(0, 0, 0, 4)
+        passed.append((chip.passed[0] // 1000, chip.store_free[0] // 1000))
 
-    assert [chip.room_of_port(sm) + SIMPLE.store_buffer // SIMPLE.l2_store_port_bytes for sm in range(3)] == [4, 4, 10]
+    assert passed == [(0, 4), (4, 8), (20, 20)]
 
 
-@pytest.mark.parametrize(("buffer", "leaves"), [(0, 129), (100, 29)])
-def test_a_warp_drains_before_it_leaves(core, buffer, leaves):
+def test_no_more_stores_wait_than_have_places():
+    """Of stores of a sector, one in 5 cycles, 127 wait behind the first, and the next one until that is taken."""
+    chip = quiet(figures=SIMPLE._replace(l2_store_port_bytes=1 << 16), share=10, memory=Memory(simulates_l2=False))
+    passed = []
+    for _ in range(WAITING + 1):
+        chip.store(0, 0, 0, 1)
+        passed.append(chip.passed[0] // 1000)
+
+    assert passed == [0] * (WAITING) + [5]
+
+
+def test_a_warp_leaves_when_its_stores_have_passed_the_port(core):
     """
     Three stores issue at 0, 1 and 2, and leave the queue at 1, 5 and 9.
 
     A port of 2 bytes a cycle takes 64 cycles for each: they go at 1, 65 and 129. The warp is ready to leave at 3, and
-    leaves when the last has gone, or lies in the buffer.
+    leaves when the last has gone.
     """
-    figures = SIMPLE._replace(l2_store_port_bytes=2, l2_write_buffer=buffer)
+    figures = SIMPLE._replace(l2_store_port_bytes=2)
     ran = execute(core, ([store(0)] * 3, 1), figures=figures, memory=Memory(outputs=[(4, IN_L2)]))
 
-    assert ran.warps[0, 0].spans[-2:] == [(3, leaves, "drain"), (leaves, leaves + 1, "selected")]
+    assert ran.warps[0, 0].spans[-2:] == [(3, 129, "drain"), (129, 130, "selected")]
     assert ran.chip.acknowledged == 629
 
 

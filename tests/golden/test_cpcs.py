@@ -9,7 +9,7 @@ from doubles.by_hand import quiet
 
 from gpusim.gpu.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.core.constants import MILLI
+from gpusim.sim.core.constants import MILLI, READ
 from gpusim.sim.cta_scheduler import groups_of
 from gpusim.sim.figures import figures_of
 from gpusim.units import LINE_BYTES
@@ -35,7 +35,7 @@ def simulated():
     while due[0][0] < CYCLES:
         now, sm = heapq.heappop(due)
         brought[sm] += BYTES if now else 0
-        heapq.heappush(due, (chip.look(sm, chip.enter(sm, now, BYTES), now, BYTES) // MILLI + chip.near, sm))
+        heapq.heappush(due, (chip.look(READ, sm, chip.enter(sm, now, BYTES), now, BYTES) // MILLI + chip.near, sm))
     small = {sm for sm in range(SMS) if chip.small_cpc[sm]}
     return [brought[sm] / CYCLES for sm in range(SMS) if sm in small], [
         brought[sm] / CYCLES for sm in range(SMS) if sm not in small
@@ -69,18 +69,18 @@ def test_requests_wait_for_those_of_their_share_or_for_all():
     at once or at 20, when small CPCs have nothing left.
     """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
-    turns = [chip.look(sm, 0, 0, 32) // MILLI for sm in range(8)]
+    turns = [chip.look(READ, sm, 0, 0, 32) // MILLI for sm in range(8)]
 
     assert turns == [0, 4, 8, 12, 16, 20, 0, 8]
-    assert [chip.look(0, at * MILLI, at, 0) // MILLI for at in (0, 20)] == [32, 32]
+    assert [chip.look(READ, 0, at * MILLI, at, 0) // MILLI for at in (0, 20)] == [32, 32]
 
 
 def test_what_small_cpcs_leave_is_for_the_others():
     """SMs 6 and 7 ask first, 64 bytes each: SM 0 waits for neither, then for all before it, 16 and 8 cycles."""
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
 
-    assert [chip.look(sm, 0, 0, 64) // MILLI for sm in (6, 7, 0, 1)] == [0, 8, 0, 16]
-    assert chip.turn_at(1, 0) == 32 * MILLI
+    assert [chip.look(READ, sm, 0, 0, 64) // MILLI for sm in (6, 7, 0, 1)] == [0, 8, 0, 16]
+    assert chip.turn_at(READ, 1, 0) == 32 * MILLI
 
 
 def test_what_a_share_had_to_do_alone_it_has_had_all_of_the_l2_for():
@@ -89,10 +89,10 @@ def test_what_a_share_had_to_do_alone_it_has_had_all_of_the_l2_for():
     cycles of a share. SM 1 waits for those, until 60, not for SM 6, until 80.
     """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
-    chip.look(0, 0, 0, 320)
-    chip.look(6, 20 * MILLI, 20, 320)
+    chip.look(READ, 0, 0, 0, 320)
+    chip.look(READ, 6, 20 * MILLI, 20, 320)
 
-    assert chip.look(1, 20 * MILLI, 20, 32) // MILLI == 60
+    assert chip.look(READ, 1, 20 * MILLI, 20, 32) // MILLI == 60
 
 
 def test_who_asks_first_does_not_decide_what_is_merged():
@@ -105,7 +105,7 @@ def test_who_asks_first_does_not_decide_what_is_merged():
         chip.fill(5, chip.l2.used(7), 15, 0, 0)
         chip.looked_up = 0
         for _ in range(4):
-            chip.look(0, 9_000 * MILLI, 9_000, LINE_BYTES)
+            chip.look(READ, 0, 9_000 * MILLI, 9_000, LINE_BYTES)
         lands = {sm: chip.fill(sm, chip.l2.used(7), 15, 9_000 * MILLI, 9_000) for sm in (first, second)}
 
         assert chip.looked_up == 4

@@ -243,7 +243,9 @@ def _impeded(t: dict[str, MeasuredTable], read_span: int) -> float:
     """Return how many fewer bytes are stored, where the L2 has them, for each that is read, in per cent."""
     alone = max(t["mixed"].numbers("stored", stored_span=MIXED_RESIDENT, copiers=0))
     rows = t["mixed"].rows(read_span=read_span, stored_span=MIXED_RESIDENT)
-    both = [row for row in rows if int(row["copiers"]) and int(row["storers"])]
+    both = [row for row in rows if float(row["read"]) and int(row["storers"])]
+    if not both:
+        raise NotMeasured
     return median(100 * (alone - float(row["stored"])) / float(row["read"]) for row in both)
 
 
@@ -254,8 +256,11 @@ def _fill_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _alone(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     """Return the bytes a cycle that streams read, and that they store, if they do nothing else."""
-    reads = t["mixed"].numbers("read", read_span=MIXED_STREAMED, storers=0)
-    return max(reads), max(t["mixed"].numbers("stored", stored_span=MIXED_STREAMED, copiers=0))
+    reads = max(t["mixed"].numbers("read", read_span=MIXED_STREAMED, storers=0))
+    stores = max(t["mixed"].numbers("stored", stored_span=MIXED_STREAMED, copiers=0))
+    if not reads or not stores:
+        raise NotMeasured
+    return reads, stores
 
 
 def _turns(t: dict[str, MeasuredTable], row: Row) -> float:

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -61,7 +61,7 @@ cdef class Chip:
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long brought, coming, turns_take, meanwhile, most_gathered, gathering, most_waiting, read_percent, fill_percent, write_percent, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
+    cdef long long brought, coming, turns_take, meanwhile, most_gathered, gathering, most_waiting, read_takes, fill_takes, write_percent, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed
@@ -74,7 +74,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, drained, written
-    cdef long long[::1] gpc, side, small_cpc, share_bytes, share_free, way_bytes, way_free, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
+    cdef long long[::1] gpc, side, small_cpc, share_takes, share_free, way_bytes, way_free, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -175,20 +175,19 @@ cdef class Chip:
     cdef long long fill_known(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
     cdef long long ask(self, long long sm, long long start, long long issued, long long asked) noexcept
     cdef long long accrue(self, long long asked, long long issued) noexcept
-    cdef void displace(self, long long issued, long long sectors) noexcept
+    cdef long long displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long turn_at(self, long long way, long long sm, long long start) noexcept
     cdef void accept(self, long long way, long long sm, long long issued, long long size) noexcept
-    cdef void impede(self, long long issued, long long size) noexcept
-    cdef void hold_stores(self, long long until) noexcept
+    cdef void impede(self, long long now, long long takes) noexcept
     cdef long long room_behind(self, long long sm, long long start, long long sectors) noexcept
-    cdef void write_back(self, long long issued) noexcept
+    cdef long long write_back(self, long long issued) noexcept
     cdef long long transfer_of(self, long long size) noexcept
     cdef long long look(self, long long way, long long sm, long long start, long long issued, long long size) noexcept
     cdef long long room_of_port(self, long long sm) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(cache=Lines)
-    cdef void make_room(self, long long issued) noexcept
+    cdef long long make_room(self, long long issued) noexcept
     cdef long long bank_of(self, long long line) noexcept
     cdef long long next_bank(self) noexcept
     cdef long long occupy(self, long long bank, long long at, long long size, long long writes) noexcept

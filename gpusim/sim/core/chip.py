@@ -57,6 +57,7 @@ from gpusim.sim.core.constants import (
     NEVER,
     NOTE_WIDTH,
     OUTPUT_LINES,
+    PART,
     PART_BITS,
     PERCENT,
     PIPE,
@@ -566,7 +567,6 @@ class Chip:
         self.late_period, self.late_lines = figures.dram_late_period, figures.dram_late_lines
         self.late_masks, self.late_kinds = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
         self.semaphore, self.most_waiting = figures.semaphore, figures.l2_waiting
-        self.read_percent, self.fill_percent = figures.l2_read_percent, figures.l2_fill_percent
         self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
         self.store_bytes = figures.l2_store_port_bytes
         self.most_merged = min(figures.most_merged, MOST_MERGED)
@@ -587,12 +587,15 @@ class Chip:
         # Of some SMs of a chip it is not known which are missing of a GPC.
         whole = len(groups) == figures.placed_sms
         self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
-        # Bytes a cycle that the L2 reads and stores, in all, and for the SMs of larger and of smaller CPCs; and when it
-        # is done with what there is of each, in thousandths.
+        # Bytes a cycle that the L2 reads and stores, and when it is done with all; what something takes of the share of
+        # larger and of smaller CPCs, over what it takes of all, and when those are done; times in thousandths.
         self.way_bytes, self.way_free = array("q", [self.chip_bytes, self.write_bytes]), zeros(WAYS)
-        few = [rate * figures.cpc_percent * sum(self.small_cpc) // (PERCENT * self.sms) for rate in self.way_bytes]
-        shares = [share for rate, own in zip(self.way_bytes, few, strict=True) for share in (rate - own, own)]
-        self.share_bytes, self.share_free = array("q", shares), zeros(WAYS * SHARES)
+        small = figures.cpc_percent * sum(self.small_cpc)
+        shares = [PERCENT * self.sms - small, small]
+        takes = [(PERCENT * self.sms << PART) // share if share else 0 for share in shares]
+        self.share_takes, self.share_free = array("q", takes * WAYS), zeros(WAYS * SHARES)
+        self.read_takes = (self.chip_bytes * figures.l2_read_percent << PART) // (self.write_bytes * PERCENT)
+        self.fill_takes = (MILLI * self.share * figures.l2_fill_percent << PART) // (self.write_bytes * PERCENT)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -2095,31 +2098,22 @@ class Chip:
         While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again. What is
         read takes some of the time for what is stored.
         """
-        now, work, first = issued * MILLI, size * self.share * MILLI, SHARES * way
+        now, takes, first = issued * MILLI, size * self.share * MILLI // self.way_bytes[way], SHARES * way
         for own in range(first, first + SHARES):
-            other = first + first + 1 - own
-            if self.share_free[other] <= now < self.share_free[own]:
+            if self.share_free[2 * first + 1 - own] <= now < self.share_free[own]:
                 left = max(0, self.way_free[way] - now)
-                self.share_free[own] = now + left * self.way_bytes[way] // self.share_bytes[own]
-        self.way_free[way] = max(now, self.way_free[way]) + work // self.way_bytes[way]
+                self.share_free[own] = now + (left * self.share_takes[own] >> PART)
+        self.way_free[way] = max(now, self.way_free[way]) + takes
         own = first + self.small_cpc[sm]
-        self.share_free[own] = max(now, self.share_free[own]) + work // self.share_bytes[own]
+        self.share_free[own] = max(now, self.share_free[own]) + (takes * self.share_takes[own] >> PART)
         if way == READ:
-            self.impede(issued, size * self.read_percent // PERCENT)
+            self.impede(now, takes * self.read_takes >> PART)
 
-    def impede(self, issued: int, size: int) -> None:
-        """Let something that no SM stores take the L2's time for as many bytes that are stored."""
-        now, takes = issued * MILLI, size * self.share * MILLI // self.write_bytes
+    def impede(self, now: int, takes: int) -> None:
+        """Let something that no SM stores take some of the L2's time for what is stored, in thousandths of a cycle."""
         self.way_free[STORE] = max(now, self.way_free[STORE]) + takes
         for own in range(SHARES * STORE, SHARES * STORE + SHARES):
-            if self.share_free[own] > now:
-                self.share_free[own] += takes
-
-    def hold_stores(self, until: int) -> None:
-        """Let the L2 store nothing more before some time, in thousandths of a cycle."""
-        self.way_free[STORE] = max(self.way_free[STORE], until)
-        for own in range(SHARES * STORE, SHARES * STORE + SHARES):
-            self.share_free[own] = max(self.share_free[own], until)
+            self.share_free[own] = max(now, self.share_free[own]) + takes
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -2141,23 +2135,23 @@ class Chip:
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
         self.store_free[sm] = leaves + size * MILLI // self.store_bytes
-        start = self.look(STORE, sm, leaves, issued, size)
+        start = max(self.stored_at[sm], self.look(STORE, sm, leaves, issued, size))
         self.written_sectors += sectors
         self.stored_bytes += size
-        self.stored_at[sm] = max(self.stored_at[sm], start)
-        self.passed[sm] = max(leaves, self.room_behind(sm, start, sectors))
-        self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
-        taken = start // MILLI
-        self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         if self.simulates_l2:
             while self.written_sectors >= SECTORS_PER_LINE:
                 self.written_sectors -= SECTORS_PER_LINE
                 self.next_line += 1
                 slot = self.l2.insert(self.next_line)
                 self.l2.dirty[slot] = 1
-                self.make_room(issued)
+                start = max(start, self.make_room(issued))
         else:
-            self.displace(issued, sectors)
+            start = max(start, self.displace(issued, sectors))
+        self.stored_at[sm] = start
+        self.passed[sm] = max(leaves, self.room_behind(sm, start, sectors))
+        self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
+        taken = start // MILLI
+        self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         return taken
 
     def room_behind(self, sm: int, start: int, sectors: int) -> int:
@@ -2175,26 +2169,26 @@ class Chip:
             self.first_waiting[sm] = (self.first_waiting[sm] + 1) % WAITING
         return room
 
-    def make_room(self, issued: int) -> None:
-        """Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM."""
-        cache = self.l2
+    def make_room(self, issued: int) -> int:
+        """
+        Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM.
+
+        Returns:
+            When that has room for it, in thousandths of a cycle.
+        """
+        cache, room = self.l2, 0
         if cache.count > self.l2_lines:
             oldest = cache.least_used()
             if cache.dirty[oldest]:
-                self.write_back(issued)
+                room = self.write_back(issued)
                 self.dram_written += SECTORS_PER_LINE * SECTOR_BYTES * self.share
             cache.drop_oldest()
+        return room
 
-    def write_back(self, issued: int) -> None:
-        """
-        Write a line to DRAM; the L2 stores no more until its channel has room for it among the writes it gathers.
-
-        Lines are written to the channels in turn.
-        """
-        size = SECTORS_PER_LINE * SECTOR_BYTES
-        begin = self.occupy(self.next_bank(), issued, size, writes=1)
-        if self.most_gathered:
-            self.hold_stores(begin - self.gathering)
+    def write_back(self, issued: int) -> int:
+        """Write a line to DRAM, each channel's in turn; return when there is room among the writes that it gathers."""
+        begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
+        return begin - self.gathering if self.most_gathered else 0
 
     def spread_of(self, number: int) -> int:
         """Return a number that a hash spreads as if at random."""
@@ -2329,7 +2323,7 @@ class Chip:
         lands = begin // MILLI + self.l2_latency(sm)
         if missing:
             ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
-            self.make_room(issued)
+            ready = max(ready, self.make_room(issued) // MILLI)
             self.forget(slot)
             cache.ready[slot] = ready
             cache.held[slot] = WHOLE_LINE
@@ -2432,19 +2426,26 @@ class Chip:
             self.next_line += 1
             size = SECTORS_PER_LINE * SECTOR_BYTES
             self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
-            self.impede(issued, size * self.fill_percent // PERCENT)
+            self.impede(issued * MILLI, size * self.fill_takes >> PART)
             self.displace(issued, SECTORS_PER_LINE)
             brought += SECTORS_PER_LINE
         return brought
 
-    def displace(self, issued: int, sectors: int) -> None:
-        """Let sectors that come to an L2 that is full displace others; stored lines of them are written to DRAM."""
+    def displace(self, issued: int, sectors: int) -> int:
+        """
+        Let sectors that come to an L2 that is full displace others; stored lines of them are written to DRAM.
+
+        Returns:
+            When that has room for them, in thousandths of a cycle.
+        """
+        room = 0
         self.came_sectors += sectors
         if self.came_sectors * self.share > self.l2_lines * SECTORS_PER_LINE:
             self.displaced += sectors * self.stored_bytes // self.came_sectors
             while self.displaced >= SECTORS_PER_LINE * SECTOR_BYTES:
                 self.displaced -= SECTORS_PER_LINE * SECTOR_BYTES
-                self.write_back(issued)
+                room = max(room, self.write_back(issued))
+        return room
 
     def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:
         """
@@ -2454,7 +2455,7 @@ class Chip:
         """
         begin = max(start, self.occupy(bank, issued, size, writes=0))
         taken = self.way_free[STORE]
-        self.impede(issued, size * self.fill_percent // PERCENT)
+        self.impede(issued * MILLI, size * self.fill_takes >> PART)
         self.dram_bytes += size * self.share
         return max(self.arrives(line, begin // MILLI), taken // MILLI)
 

@@ -23,6 +23,8 @@ READ, STORE, WAYS = 0, 1, 2
 """Ways into the L2: of what is read, and of what is stored."""
 SHARES = 2
 """Shares of each way: of SMs of larger CPCs, and of smaller ones."""
+PART = 12
+"""Bits behind the point of what something takes of one time over what it takes of another."""
 WAITING = 128
 """Stores of an SM that can wait for the L2 behind its port: more than the sectors of most leave room for."""
 GROUPS = 32
