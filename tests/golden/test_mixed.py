@@ -121,8 +121,8 @@ def test_what_comes_from_dram_takes_its_turn_among_stores(copiers):
 @pytest.mark.parametrize(("copiers", "pause"), [(1, 8000), (1, 4000), (1, 2000), (1, 0), (2, 0), (4, 0)])
 def test_channels_that_are_read_and_written_turn_round(copiers, pause):
     """
-    DRAM transfers 1,835 to 2,014 bytes a cycle, of 2,190 and 2,350 each alone: the fewest where a read turns its channel
-    round for itself, amid writes. Here 1,862 to 2,013, of which more is read where copies do not pause.
+    DRAM transfers 1,835 to 2,014 bytes a cycle, of 2,190 and 2,350 each alone: the fewest where each read turns its
+    channel round, amid writes. Here 1,862 to 2,013, of which more is read where copies do not pause.
     """
     read, _, written = simulated(DRAM, DRAM, copiers, 1, pause)
 
