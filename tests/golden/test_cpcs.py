@@ -50,8 +50,8 @@ def test_sms_of_small_cpcs_bring_more_each():
     others, most = measured()[:108], measured()[108:]
 
     assert (len(small), len(large)) == (24, 108)
-    assert mean(small) == pytest.approx(mean(most), rel=0.06)
-    assert mean(large) == pytest.approx(mean(others), rel=0.06)
+    assert mean(small) == pytest.approx(mean(most), rel=0.02)
+    assert mean(large) == pytest.approx(mean(others), rel=0.02)
 
 
 EIGHT = figures_of(H200, 0, busy=False)._replace(

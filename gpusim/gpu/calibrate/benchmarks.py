@@ -65,6 +65,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "sides": lines.measure_sides,
     "cpcs": lines.measure_cpcs,
     "mixed": lines.measure_mixed,
+    "leaving": memory.measure_leaving,
     "behind": sharing.measure_behind,
     "beside": sharing.measure_beside,
     "splits": profiled.measure_splits,

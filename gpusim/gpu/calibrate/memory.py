@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.gpu.calibrate.runs import SMSPS
 from gpusim.layout.banks import access_wavefronts
@@ -575,4 +576,39 @@ def measure_astern(device: Device, *, quick: bool) -> list[MeasuredRow]:
             rows.append(
                 {"read": read, "ctas": ctas, "stores": stores, "delay": delay, "cycles": float(np.median(found))}
             )
+    return rows
+
+
+LEAVING_STORES: Final = (0, 1, 2, 4, 8, 16)
+"""Stores of 512 bytes of each of the four warps with which a CTA of leaving.cu ends."""
+
+LEAVING_PAUSES: Final = (1500, 3000, 6000)
+_LEAVING_WARPS, _LEAVING_TURNS, _LEAVING_WARM = 4, 12, 3
+
+
+def measure_leaving(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when the next CTA of an SM begins behind one that waits for ``pause`` cycles and ends with stores.
+
+    One CTA is on each SM. Column ``interval`` has the median over SMs and CTAs, from one begin to the next.
+    """
+    rows: list[MeasuredRow] = []
+    ctas = device.sms * _LEAVING_TURNS
+    for pause, stores in product(LEAVING_PAUSES[: 1 if quick else None], LEAVING_STORES):
+        data = device.cupy.zeros(max(1, ctas * _LEAVING_WARPS * stores * 512), dtype=np.uint8)
+        begins = device.cupy.zeros((ctas, 2), dtype=np.uint64)
+        for _ in range(2):
+            device.launch(
+                "leaving",
+                f"leaving_{stores}",
+                (begins, data, np.int32(pause)),
+                ctas=ctas,
+                threads=_LEAVING_WARPS * WARP,
+                shared=LONE_CTA_BYTES,
+            )
+        found = device.cupy.asnumpy(begins).astype(np.int64)
+        of_sms = [np.sort(found[found[:, 0] == sm, 1])[_LEAVING_WARM:] for sm in np.unique(found[:, 0])]
+        intervals = np.concatenate([np.diff(begun) for begun in of_sms])
+        interval = float(np.median(intervals)) if intervals.size else 0.0
+        rows.append({"pause": pause, "stores": stores, "interval": interval})
     return rows
