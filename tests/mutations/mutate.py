@@ -45,6 +45,7 @@ FIGURE_SHARE = 0.35
 
 OF_THE_CORE = (
     "tests/contract/test_chip_memory.py",
+    "tests/contract/test_chip_dram.py",
     "tests/contract/test_chip_queues.py",
     "tests/contract/test_chip_barrier.py",
     "tests/contract/test_chip_sampled.py",
@@ -55,6 +56,8 @@ OF_THE_CORE = (
     "tests/unit/sim/core",
     "tests/golden/test_astern.py",
     "tests/golden/test_cpcs.py",
+    "tests/golden/test_leaving.py",
+    "tests/golden/test_mixed.py",
     "tests/golden/test_issue_and_queues.py",
 )
 OF_FIGURES = (

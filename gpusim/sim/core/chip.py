@@ -2129,8 +2129,7 @@ class Chip:
 
         The L2 takes stores of all SMs one after another. What it has not taken yet waits in buffers, as long as they
         have room: a warp may leave when its stores have passed the SM's port, which passes what is behind them then
-        (runs of CTAs that store, a trial: the next one comes when all have). Stores fill lines of their own, which go
-        to DRAM when others need the room.
+        (leaving.csv). Stores fill lines of their own, which go to DRAM when others need the room.
         """
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
