@@ -18,7 +18,7 @@ DEVICE void leaving(u64* begins, char* data, int pause) {
 }
 
 #define LEAVING(COUNT)                                                                                                     \
-    extern "C" __global__ void __launch_bounds__(kWarps * 32) leaving_##COUNT(u64* begins, char* data, int pause) {        \
+    extern "C" __global__ void __launch_bounds__(128) leaving_##COUNT(u64* begins, char* data, int pause) {                \
         leaving<COUNT>(begins, data, pause);                                                                               \
     }
 LEAVING(0) LEAVING(1) LEAVING(2) LEAVING(4) LEAVING(8) LEAVING(16)
