@@ -7,9 +7,9 @@ constexpr int kStores = 8;   // of 512 bytes, one after another
 constexpr u32 kGroup = kCopies * 512;
 constexpr u32 kFilled = (kPending + 1) * kGroup;  // shared memory that a warp's groups fill in turn
 
-// counts[3 * block]: commit groups and bursts of stores of a CTA after `before` cycles, and the cycles that those took.
+// counts[2 * block]: commit groups and bursts of stores of a CTA that begin in `duration` cycles after `before`.
 // Warps from `copiers` on store. Each CTA goes over `read_span` bytes of its own, and over `stored_span`, a group or
-// burst by each warp in turn. Warps wait `pause` cycles after each group that they copy, `rest` after each burst.
+// burst by each warp in turn. Warps wait `pause` cycles after each group that they copy, `rest` after each burst, each CTA at a time of its own.
 extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char* data, u64 read_span, char* stored,
                                                         u64 stored_span, int copiers, int before, int duration, int pause, int rest) {
     extern __shared__ __align__(128) char words[];
@@ -18,6 +18,7 @@ extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char*
     if (threadIdx.x < 2) done[threadIdx.x] = 0;
     __syncthreads();
     const u64 begin = cycles(), from = begin + before, until = from + duration;
+    wait_until(begin + static_cast<u64>(warp < copiers ? pause : rest) * blockIdx.x / gridDim.x);
     u32 count = 0;
     if (warp < copiers) {
         const u32 filled = shared_address(words) + warp * kFilled + lane_id() * 16;
@@ -25,12 +26,12 @@ extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char*
         u64 at = warp * kGroup;
         u32 turn = 0;
 #pragma unroll 1
-        for (u64 now = begin; now < until; now = cycles()) {
+        for (u64 now = cycles(); now < until; now = cycles()) {
             copy_group<kCopies, kPending>(filled + turn, base + at, 512);
             turn = next_filled<kCopies, kPending>(turn);
             at = at + copiers * kGroup < read_span ? at + copiers * kGroup : warp * kGroup;
             count += now >= from;
-            for (const u64 over = cycles() + pause; cycles() < over;) {}
+            wait_until(min(cycles() + pause, until));
         }
         asm volatile("cp.async.wait_all;" ::: "memory");
     } else {
@@ -38,17 +39,16 @@ extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char*
         const u64 base = __cvta_generic_to_global(stored) + blockIdx.x * stored_span + lane_id() * 16;
         u64 at = storer * kGroup;
 #pragma unroll 1
-        for (u64 now = begin; now < until; now = cycles()) {
+        for (u64 now = cycles(); now < until; now = cycles()) {
 #pragma unroll
             for (int i = 0; i < kStores; ++i)
                 asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(base + at + i * 512), "r"(warp), "r"(storers), "r"(copiers), "r"(duration) : "memory");
             at = at + storers * kGroup < stored_span ? at + storers * kGroup : storer * kGroup;
             count += now >= from;
-            for (const u64 over = cycles() + rest; cycles() < over;) {}
+            wait_until(min(cycles() + rest, until));
         }
     }
     if (lane_id() == 0) atomicAdd(&done[warp >= copiers], count);
-    const u64 took = cycles() - from;
     __syncthreads();
-    if (threadIdx.x == 0) counts[3 * blockIdx.x] = done[0], counts[3 * blockIdx.x + 1] = done[1], counts[3 * blockIdx.x + 2] = took;
+    if (threadIdx.x == 0) counts[2 * blockIdx.x] = done[0], counts[2 * blockIdx.x + 1] = done[1];
 }

@@ -202,7 +202,7 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     data, stored = (device.cupy.zeros(device.sms * MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
     for case in _mixed_cases()[:: 29 if quick else 1]:
-        counts = device.cupy.zeros((device.sms, 3), dtype=np.uint64)
+        counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
         sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.int32(case.copiers))
         times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
         arguments = (counts, data, *sizes, *times)
@@ -210,6 +210,6 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
         for _ in range(_CPC_LAUNCHES):
             device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
         found = device.cupy.asnumpy(counts).astype(np.int64)
-        read, kept = (float((found[:, column] * _CPC_GROUP / found[:, 2]).sum()) for column in range(2))
+        read, kept = (found.sum(axis=0) * _CPC_GROUP / _MIXED_CYCLES).tolist()
         rows.append(case._asdict() | {"read": round(read, 2), "stored": round(kept, 2)})
     return rows
