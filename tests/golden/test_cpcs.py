@@ -76,7 +76,10 @@ def test_requests_wait_for_those_of_their_share_or_for_all():
 
 
 def test_what_small_cpcs_leave_is_for_the_others():
-    """SMs 6 and 7 ask first, 64 bytes each: SM 0 waits for neither, then for all before it, 16 and 8 cycles."""
+    """
+    SMs 6 and 7 ask first, 64 bytes each, then SM 0, which waits for neither. SM 1 waits for what that asked for, at 4
+    bytes a cycle, and what comes later for all, 32 cycles.
+    """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
 
     assert [chip.look(READ, sm, 0, 0, 64) // MILLI for sm in (6, 7, 0, 1)] == [0, 8, 0, 16]

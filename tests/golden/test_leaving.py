@@ -18,6 +18,9 @@ from gpusim.sim.tables import code_of
 
 LEAVING = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "leaving")
 H200 = load_machine("h200")
+FEW = 2
+"""Stores of each warp that the SM's buffers hold."""
+
 WARPS, SECTORS, REGISTERS, CTAS, STALL = 4, 16, 6, 8, 10
 
 
@@ -49,4 +52,4 @@ def test_the_next_cta_comes_when_all_that_was_stored_has_passed_the_port(pause, 
     """
     simulated = interval(pause, stores) - interval(pause, 0)
 
-    assert simulated == pytest.approx(measured(pause, stores), abs=75)
+    assert simulated == pytest.approx(measured(pause, stores), abs=45 if stores <= FEW else 75)

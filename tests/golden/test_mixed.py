@@ -17,7 +17,7 @@ from gpusim.units import SECTORS_PER_LINE
 
 MIXED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "mixed")
 H200 = load_machine("h200")
-SMS, BEFORE, CYCLES = 132, 6_000, 6_000
+SMS, BEFORE, CYCLES, TURNS = 132, 5_000, 5_000, 3
 COPIES, PENDING, BYTES, LINES = 8, 3, 512, 4
 """Copies of a commit group, groups on their way behind one; bytes and lines of a copy, and of a store."""
 
@@ -86,10 +86,12 @@ class Loop:
 
 
 def simulated(read_span, stored_span, copiers, storers, pause=0):
-    """The same."""
-    read, stored = measured(read_span, stored_span, copiers, storers, pause)
-    modified = stored / (stored + (read if read_span == MIXED_STREAMED else 0))
-    return Loop(read_span, stored_span, modified).run(copiers, storers, pause)
+    """The same, of an L2 of which as much is modified as what it takes is stored: found in turns."""
+    modified = 1.0
+    for _ in range(TURNS if read_span == stored_span == MIXED_STREAMED else 1):
+        found = Loop(read_span, stored_span, modified).run(copiers, storers, pause)
+        modified = found[1] / sum(found[:2])
+    return found
 
 
 L2, DRAM = MIXED_RESIDENT, MIXED_STREAMED

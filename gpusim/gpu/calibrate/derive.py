@@ -241,12 +241,13 @@ def _l2_rate(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _impeded(t: dict[str, MeasuredTable], read_span: int) -> float:
     """Return how many fewer bytes are stored, where the L2 has them, for each that is read, in per cent."""
-    alone = max(t["mixed"].numbers("stored", stored_span=MIXED_RESIDENT, copiers=0))
-    rows = t["mixed"].rows(read_span=read_span, stored_span=MIXED_RESIDENT)
+    of = {"stored_span": MIXED_RESIDENT}
+    rows = t["mixed"].rows(read_span=read_span, **of)
     both = [row for row in rows if float(row["read"]) and int(row["storers"])]
     if not both:
         raise NotMeasured
-    return median(100 * (alone - float(row["stored"])) / float(row["read"]) for row in both)
+    alone = {row["storers"]: float(row["stored"]) for row in t["mixed"].rows(copiers=0, **of)}
+    return median(100 * (alone[row["storers"]] - float(row["stored"])) / float(row["read"]) for row in both)
 
 
 def _fill_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -269,28 +270,37 @@ def _turns(t: dict[str, MeasuredTable], row: Row) -> float:
     return reads * (1 - float(row["read"]) / reads - float(row["stored"]) / stores)
 
 
-def _streams(t: dict[str, MeasuredTable], copiers: int, column: str, pauses: tuple[int, ...]) -> list[Row]:
-    """Return the rows of streams that are read by some warps of each SM, and stored by one, that pause so long."""
+def _streams(t: dict[str, MeasuredTable], copiers: int) -> list[Row]:
+    """Return the rows of streams that are read by some warps of each SM, and stored by one, with pauses or without."""
     of = {"read_span": MIXED_STREAMED, "stored_span": MIXED_STREAMED, "copiers": copiers, "storers": 1}
-    return [row for pause in pauses for row in t["mixed"].rows(**of, **{column: pause})]
+    return [*t["mixed"].rows(**of)]
 
 
-def _lost(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    rows = _streams(t, 1, "pause", (8000, 16000, 32000))
-    found = median(_turns(t, row) / (float(row["read"]) / LINE_BYTES) for row in rows)
-    return found, "mixed.csv, few reads among streams of stores: bytes that each line costs besides"
+def _turning(t: dict[str, MeasuredTable]) -> tuple[float, float]:
+    """
+    Return what both turns cost of what could be read, and what is stored before, in bytes.
 
-
-def _gathered(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    rows = _streams(t, 1, "pause", (250, 500, 1000, 2000))
-    found = median(float(row["stored"]) * _lost(t, 0)[0] / _turns(t, row) for row in rows)
-    return LINE_BYTES * round(found / LINE_BYTES), "mixed.csv, reads among streams of stores: lines stored a turn"
+    From one turn to the next so many bytes are stored, and then a line is read: what is lost in a cycle is the cost
+    over the cycles of both. Least squares of relative errors of its inverse, of what one warp of each SM reads.
+    """
+    rows = [(1 / _turns(t, row), float(row["read"]), float(row["stored"])) for row in _streams(t, 1)]
+    both = [[1 / stored / cycles, LINE_BYTES / read / cycles] for cycles, read, stored in rows]
+    stored, read = np.linalg.lstsq(np.array(both), np.ones(len(both)), rcond=None)[0].tolist()
+    return 1 / read, stored / read
 
 
 def _meanwhile(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    lost, gathered = _turning(t)
     reads, _stores = _alone(t)
-    found = median(reads * _lost(t, 0)[0] / _turns(t, row) for row in _streams(t, 8, "rest", (2000, 4000, 8000)))
-    return found, "mixed.csv, few stores among streams of reads: bytes that could be read from turn to turn"
+    found = []
+    for row in _streams(t, 8):
+        cycles, stored = lost / _turns(t, row), float(row["stored"])
+        # Fewer than are gathered else are stored from turn to turn.
+        if stored * cycles < gathered:
+            found.append(reads * (cycles - LINE_BYTES / stored))
+    if not found:
+        raise NotMeasured
+    return median(found), "mixed.csv, few stores among streams of reads: bytes read from a store to a turn"
 
 
 def _achievable(t: dict[str, MeasuredTable], peak_gb_s: int) -> tuple[float, str]:
@@ -365,8 +375,11 @@ _FORMULAS: dict[str, Formula] = {
         100 * _alone(t)[0] / _alone(t)[1],
         "mixed.csv, streams of reads and of stores alone: bytes read over bytes stored",
     ),
-    "dram.turns.lost": _lost,
-    "dram.turns.gathered": _gathered,
+    "dram.turns.lost": lambda t, _: (
+        _turning(t)[0],
+        "mixed.csv, one warp of each SM reads amid streams of stores: bytes that could be read in both turns' time",
+    ),
+    "dram.turns.gathered": lambda t, _: (_turning(t)[1], "mixed.csv, the same: bytes stored before"),
     "dram.turns.meanwhile": _meanwhile,
     "barrier.base": lambda t, _: (_barrier_fit(t)[0], "barrier.csv, line through cycles over warps, one CTA"),
     "barrier.per_warp": lambda t, _: (_barrier_fit(t)[1], "barrier.csv, slope of cycles over warps, one CTA"),

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -61,7 +61,7 @@ cdef class Chip:
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long brought, coming, turns_take, meanwhile, most_gathered, gathering, most_waiting, read_takes, fill_takes, write_percent, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
+    cdef long long brought, coming, turns_take, meanwhile, most_gathered, gathering, most_waiting, filled_at, read_takes, fill_takes, write_percent, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed

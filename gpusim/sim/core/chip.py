@@ -30,6 +30,7 @@ from gpusim.sim.core.constants import (
     DUE,
     DUE_MASK,
     EXIT,
+    FINE,
     GAPS,
     GIVEN,
     GLOBAL,
@@ -501,7 +502,7 @@ class Chip:
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
         self.far_credit = 0
-        self.later, self.later_waiting, self.twin, self.brought = 2, 1, False, 0
+        self.later, self.later_waiting, self.twin, self.brought, self.filled_at = 2, 1, False, 0, 0
         self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
         self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
 
@@ -588,14 +589,14 @@ class Chip:
         whole = len(groups) == figures.placed_sms
         self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
         # Bytes a cycle that the L2 reads and stores, and when it is done with all; what something takes of the share of
-        # larger and of smaller CPCs, over what it takes of all, and when those are done; times in thousandths.
+        # larger and of smaller CPCs, over what it takes of all, and when those are done; times in parts of thousandths.
         self.way_bytes, self.way_free = array("q", [self.chip_bytes, self.write_bytes]), zeros(WAYS)
         small = figures.cpc_percent * sum(self.small_cpc)
         shares = [PERCENT * self.sms - small, small]
         takes = [(PERCENT * self.sms << PART) // share if share else 0 for share in shares]
         self.share_takes, self.share_free = array("q", takes * WAYS), zeros(WAYS * SHARES)
         self.read_takes = (self.chip_bytes * figures.l2_read_percent << PART) // (self.write_bytes * PERCENT)
-        self.fill_takes = (MILLI * self.share * figures.l2_fill_percent << PART) // (self.write_bytes * PERCENT)
+        self.fill_takes = (MILLI * self.share * figures.l2_fill_percent << PART + FINE) // (self.write_bytes * PERCENT)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
         self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
 
@@ -610,8 +611,8 @@ class Chip:
         self.banks = self.channels * figures.dram_banks
         self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
         self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
-        self.most_gathered, self.gathering = figures.dram_gathered, self.transfer_of(figures.dram_gathered)
-        self.write_percent = figures.dram_write_percent
+        self.most_gathered, self.write_percent = figures.dram_gathered, figures.dram_write_percent
+        self.gathering = self.transfer_of(self.most_gathered * self.write_percent // PERCENT)
         self.turns_take, self.meanwhile = self.transfer_of(figures.dram_lost), self.transfer_of(figures.dram_meanwhile)
         self.gathered, self.gathered_since = zeros(self.channels), zeros(self.channels)
 
@@ -2083,7 +2084,7 @@ class Chip:
         turns, so that SMs of small ones have a larger share of it (cpcs.csv, copies; stores do so, too, in a trial):
         requests wait until those of their share are served, or all are.
         """
-        return max(start, min(self.way_free[way], self.share_free[SHARES * way + self.small_cpc[sm]]))
+        return max(start, min(self.way_free[way], self.share_free[SHARES * way + self.small_cpc[sm]]) >> FINE)
 
     def look(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
@@ -2098,7 +2099,8 @@ class Chip:
         While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again. What is
         read takes some of the time for what is stored.
         """
-        now, takes, first = issued * MILLI, size * self.share * MILLI // self.way_bytes[way], SHARES * way
+        now, first = issued * MILLI << FINE, SHARES * way
+        takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
         for own in range(first, first + SHARES):
             if self.share_free[2 * first + 1 - own] <= now < self.share_free[own]:
                 left = max(0, self.way_free[way] - now)
@@ -2110,7 +2112,7 @@ class Chip:
             self.impede(now, takes * self.read_takes >> PART)
 
     def impede(self, now: int, takes: int) -> None:
-        """Let something that no SM stores take some of the L2's time for what is stored, in thousandths of a cycle."""
+        """Let something that no SM stores take some of the L2's time for what is stored, in the unit of that."""
         self.way_free[STORE] = max(now, self.way_free[STORE]) + takes
         for own in range(SHARES * STORE, SHARES * STORE + SHARES):
             self.share_free[own] = max(now, self.share_free[own]) + takes
@@ -2234,8 +2236,10 @@ class Chip:
                 self.gathered_since[channel] = begin
             self.gathered[channel] += size
             size = size * self.write_percent // PERCENT
-        elif self.gathered[channel] and (
-            self.gathered[channel] >= self.most_gathered or begin - self.gathered_since[channel] >= self.meanwhile
+        elif (
+            size
+            and self.gathered[channel]
+            and (self.gathered[channel] >= self.most_gathered or begin - self.gathered_since[channel] >= self.meanwhile)
         ):
             self.gathered[channel] = 0
             begin += self.turns_take
@@ -2308,7 +2312,7 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
-        begin, turn = self.turn_at(READ, sm, start), max(start, self.way_free[READ])
+        begin, turn = self.turn_at(READ, sm, start), max(start, self.way_free[READ] >> FINE)
         last = self.coalesced[entry]
         ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
         same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
@@ -2379,7 +2383,7 @@ class Chip:
             self.later += 1
             self.later_waiting += 1 if begin < cache.pending[slot] else 0
         if misses:
-            cache.ready[slot] = self.arrives(line, max(begin, served) // MILLI)
+            cache.ready[slot] = max(self.arrives(line, max(begin, served) // MILLI), self.filled_at // MILLI)
         cache.held[slot] = WHOLE_LINE
         there = cache.ready[slot] + (self.crossing if far else 0)
         cache.pending[slot] = max(begin + self.merge_window, (there - self.near) * MILLI)
@@ -2425,8 +2429,9 @@ class Chip:
             self.next_line += 1
             size = SECTORS_PER_LINE * SECTOR_BYTES
             self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
-            self.impede(issued * MILLI, size * self.fill_takes >> PART)
-            self.displace(issued, SECTORS_PER_LINE)
+            taken = self.way_free[STORE] >> FINE if self.fill_takes else 0
+            self.impede(issued * MILLI << FINE, size * self.fill_takes >> PART)
+            self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE))
             brought += SECTORS_PER_LINE
         return brought
 
@@ -2453,8 +2458,8 @@ class Chip:
         The L2 takes it in its turn with what is stored (mixed.csv, streams that are read beside stores).
         """
         begin = max(start, self.occupy(bank, issued, size, writes=0))
-        taken = self.way_free[STORE]
-        self.impede(issued * MILLI, size * self.fill_takes >> PART)
+        taken = self.way_free[STORE] >> FINE if self.fill_takes else 0
+        self.impede(issued * MILLI << FINE, size * self.fill_takes >> PART)
         self.dram_bytes += size * self.share
         return max(self.arrives(line, begin // MILLI), taken // MILLI)
 

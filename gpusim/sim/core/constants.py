@@ -23,6 +23,8 @@ READ, STORE, WAYS = 0, 1, 2
 """Ways into the L2: of what is read, and of what is stored."""
 SHARES = 2
 """Shares of each way: of SMs of larger CPCs, and of smaller ones."""
+FINE = 6
+"""Bits behind the point of the thousandths of a cycle in which the L2's time is counted: a line takes 27.2 of them."""
 PART = 12
 """Bits behind the point of what something takes of one time over what it takes of another."""
 WAITING = 128

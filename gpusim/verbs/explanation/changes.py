@@ -80,9 +80,10 @@ def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
 
 def _l2_has_all(machine: Machine) -> Machine:
     """Return the machine with every sector already in the L2, on both sides of the chip."""
-    plenty = replace(machine.dram, bandwidth_gb_s=PLENTY, banks=None)
+    plenty = replace(machine.dram, bandwidth_gb_s=PLENTY, banks=None, turns=None)
     clock = machine.l2.clock and replace(machine.l2.clock, of_miss=machine.l2.clock.of_hit)
-    here = replace(machine.l2, crossing=None, clock=clock)
+    mixed = machine.l2.mixed and replace(machine.l2.mixed, fill_percent=0)
+    here = replace(machine.l2, crossing=None, clock=clock, mixed=mixed)
     return replace(machine, dram=_with_latency(plenty, machine.l2.hit_latency), l2=here)
 
 
