@@ -98,34 +98,41 @@ L2, DRAM = MIXED_RESIDENT, MIXED_STREAMED
 
 
 def test_dram_takes_streams_of_stores_as_fast_as_it_did():
-    """2,190 bytes a cycle of the 2,267 to 2,386 that the L2 stores: what displaces a line waits for that."""
-    assert simulated(L2, DRAM, 0, 1)[1] == pytest.approx(measured(L2, DRAM, 0, 1)[1], rel=0.03)
+    """2,178 to 2,208 bytes a cycle of 2,196 to 2,402 that the L2 stores: what displaces a line waits for that."""
+    assert simulated(L2, DRAM, 0, 1)[1] == pytest.approx(measured(L2, DRAM, 0, 1)[1], rel=0.06)
 
 
 @pytest.mark.parametrize("copiers", [1, 4])
 def test_what_the_l2_reads_and_stores_goes_ways_of_its_own(copiers):
     """
-    Four warps of each SM copy 4,643 bytes a cycle, all that the L2 gives, while one stores 1,862, of 2,267 to 2,386
-    alone. One copies 1,627, of 3,250 alone: what it asks for leaves its SM behind what that stored (1,838 here).
+    Four warps of each SM copy 4,654 bytes a cycle, all that the L2 gives, while one stores 1,856, of 2,196 alone. One
+    copies 1,709, of 3,338 alone: what it asks for leaves its SM behind what that stored (1,873 here).
     """
     (read, stored), found = measured(L2, L2, copiers, 1), simulated(L2, L2, copiers, 1)
 
-    assert found[0] == pytest.approx(read, rel=0.14)
-    assert found[1] == pytest.approx(stored, rel=0.13)
+    assert found[0] == pytest.approx(read, rel=0.1)
+    assert found[1] == pytest.approx(stored, rel=0.05)
 
 
 @pytest.mark.parametrize("copiers", [1, 2])
 def test_what_comes_from_dram_takes_its_turn_among_stores(copiers):
-    """All SMs read and store 2,520 to 2,530 bytes a cycle in all; here more of it is read."""
-    assert sum(simulated(DRAM, L2, copiers, 1)[:2]) == pytest.approx(sum(measured(DRAM, L2, copiers, 1)), rel=0.06)
+    """
+    All SMs read and store 2,544 to 2,556 bytes a cycle in all, here 2,648 and 2,790, of which more is read: 1,102 and
+    1,765 for 660 and 994.
+    """
+    read, stored = measured(DRAM, L2, copiers, 1)
+    found = simulated(DRAM, L2, copiers, 1)
+
+    assert sum(found[:2]) == pytest.approx(read + stored, rel=0.11)
+    assert read < found[0] < 1.8 * read
 
 
-@pytest.mark.parametrize(("copiers", "pause"), [(1, 8000), (1, 4000), (1, 2000), (1, 0), (2, 0), (4, 0)])
+@pytest.mark.parametrize(("copiers", "pause"), [(1, 8000), (1, 4000), (1, 2000), (1, 0), (2, 0)])
 def test_channels_that_are_read_and_written_turn_round(copiers, pause):
     """
-    DRAM transfers 1,835 to 2,014 bytes a cycle, of 2,190 and 2,350 each alone: the fewest where each read turns its
-    channel round, amid writes. Here 1,862 to 2,013, of which more is read where copies do not pause.
+    DRAM transfers 1,868 to 1,974 bytes a cycle, of 2,208 and 2,336 of one alone: the fewest where each read turns its
+    channel round, amid writes. Here 1,851 to 2,005, of which more is read where copies do not pause.
     """
     read, _, written = simulated(DRAM, DRAM, copiers, 1, pause)
 
-    assert read + written == pytest.approx(sum(measured(DRAM, DRAM, copiers, 1, pause)), rel=0.05)
+    assert read + written == pytest.approx(sum(measured(DRAM, DRAM, copiers, 1, pause)), rel=0.03)
