@@ -114,7 +114,7 @@ def test_what_the_l2_reads_and_stores_goes_ways_of_its_own(copiers):
     assert found[1] == pytest.approx(stored, rel=0.05)
 
 
-@pytest.mark.parametrize("copiers", [1, 2])
+@pytest.mark.parametrize("copiers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_comes_from_dram_takes_its_turn_among_stores(copiers):
     """
     All SMs read and store 2,544 to 2,556 bytes a cycle in all, here 2,648 and 2,790, of which more is read: 1,102 and
@@ -127,7 +127,10 @@ def test_what_comes_from_dram_takes_its_turn_among_stores(copiers):
     assert read < found[0] < 1.8 * read
 
 
-@pytest.mark.parametrize(("copiers", "pause"), [(1, 8000), (1, 4000), (1, 2000), (1, 0), (2, 0)])
+@pytest.mark.parametrize(
+    ("copiers", "pause"),
+    [(1, 8000), (1, 2000), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 4000), (1, 0), (2, 0)))],
+)
 def test_channels_that_are_read_and_written_turn_round(copiers, pause):
     """
     DRAM transfers 1,868 to 1,974 bytes a cycle, of 2,208 and 2,336 of one alone: the fewest where each read turns its
