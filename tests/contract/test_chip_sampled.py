@@ -47,12 +47,13 @@ def test_what_the_walk_missed_reaches_the_other_side_later():
     assert filled(chip, (0, 8, 5000), status=1) == [5258]
 
 
-def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up():
+@pytest.mark.parametrize("sm", [0, 1])
+def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up(sm):
     chip = sampled(FROM_DRAM)
-    filled(chip, (0, 4, 0))
+    filled(chip, (sm, 4, 0))
     before = chip.looked_up
 
-    assert filled(chip, (0, 4, 100)) == [690]
+    assert filled(chip, (sm, 4, 100)) == [690]
     assert chip.looked_up == before
 
 

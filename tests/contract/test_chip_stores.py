@@ -89,13 +89,15 @@ def test_what_comes_from_dram_takes_its_turn_among_stores():
     assert chip.store(0, 0, 0, 4) == 1025
 
 
-def test_the_l2_stores_no_faster_than_dram_takes_what_makes_room():
+@pytest.mark.parametrize("simulates_l2", [True, False])
+def test_the_l2_stores_no_faster_than_dram_takes_what_makes_room(simulates_l2):
     """
     Room for one line in the L2, and for one in DRAM's queue, which takes 8 cycles for each. Stores drive lines out from
     the second on, which DRAM writes at 0, 8, 16 and so on, and has room for 8 cycles before: the fourth waits until 8.
     """
     figures = SIMPLE._replace(l2_lines=1, dram_bytes_per_kilocycle=16_000, dram_gathered=128, dram_channels=1)
-    chip = quiet(figures=figures._replace(l2_store_port_bytes=128, dram_banks=1, dram_bank_busy=0))
+    figures = figures._replace(l2_store_port_bytes=128, dram_banks=1, dram_bank_busy=0)
+    chip = quiet(figures=figures, memory=Memory(simulates_l2=simulates_l2))
 
     assert [chip.store(0, 0, 0, 4) for _ in range(7)] == [0, 2, 4, 8, 16, 24, 32]
 
