@@ -6,7 +6,7 @@ import pytest
 from doubles.by_hand import Memory, copy, execute, instruction, lds, load, quiet
 from doubles.published import H200
 
-from gpusim.sim.core.constants import FINE, PIPE, READ, TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.core.constants import PIPE, READ, TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
 from gpusim.sim.stall_reasons import LONG_SCOREBOARD
@@ -137,7 +137,7 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)
     filled(chip, (0, 7, 0), (1, 7, 0), (2, 7, 0))
 
-    assert chip.way_free[READ] >> FINE == 64_000
+    assert chip.l2_done[READ] == 64_000
 
 
 PLACES = {"gpcs": (0, 0, 1), "sides": (0, 0, 1)}

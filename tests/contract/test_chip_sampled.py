@@ -4,7 +4,7 @@ import pytest
 from doubles.by_hand import Memory, copy, quiet
 from doubles.published import H200
 
-from gpusim.sim.core.constants import FINE, READ
+from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
 
@@ -190,11 +190,11 @@ def test_a_merged_request_waits_its_turn_and_takes_none_of_the_l2_s_bandwidth():
     chip.later_waiting = chip.later
 
     assert filled(chip, (0, 4, 0)) == [1258]
-    assert (chip.way_free[READ] >> FINE, chip.looked_up) == (1_000_000, 0)
+    assert (chip.l2_done[READ], chip.looked_up) == (1_000_000, 0)
     chip.later_waiting = 0
 
     assert filled(chip, (0, 8, 0)) == [1258]
-    assert (chip.way_free[READ] >> FINE, chip.looked_up) == (1_128_000, 4)
+    assert (chip.l2_done[READ], chip.looked_up) == (1_128_000, 4)
 
 
 @pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 5, 1, 4), (0, 4, 1, 8), (2, 4, 1, 4), (0, 5, 5, 8)])

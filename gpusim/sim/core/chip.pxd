@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, WRITES_BITS, WRITES_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -74,7 +74,7 @@ cdef class Chip:
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
     cdef long long[::1] groups, committed, open_group, drained, written
-    cdef long long[::1] gpc, side, small_cpc, share_takes, share_free, way_bytes, way_free, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
+    cdef long long[::1] gpc, side, small_cpc, share_takes, l2_done, l2_part, way_bytes, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -179,6 +179,8 @@ cdef class Chip:
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long turn_at(self, long long way, long long sm, long long start) noexcept
     cdef void accept(self, long long way, long long sm, long long issued, long long size) noexcept
+    cdef long long remains(self, long long own, long long now) noexcept
+    cdef void put(self, long long own, long long now, long long remains) noexcept
     cdef void impede(self, long long now, long long takes) noexcept
     cdef long long room_behind(self, long long sm, long long start, long long sectors) noexcept
     cdef long long write_back(self, long long issued) noexcept

@@ -31,6 +31,7 @@ from gpusim.sim.core.constants import (
     DUE_MASK,
     EXIT,
     FINE,
+    FINE_MASK,
     GAPS,
     GIVEN,
     GLOBAL,
@@ -588,13 +589,14 @@ class Chip:
         # Of some SMs of a chip it is not known which are missing of a GPC.
         whole = len(groups) == figures.placed_sms
         self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
-        # Bytes a cycle that the L2 reads and stores, and when it is done with all; what something takes of the share of
-        # larger and of smaller CPCs, over what it takes of all, and when those are done; times in parts of thousandths.
-        self.way_bytes, self.way_free = array("q", [self.chip_bytes, self.write_bytes]), zeros(WAYS)
+        # Bytes a cycle that the L2 reads and stores. When it is done with each, and with the share in each of larger
+        # and of smaller CPCs: in thousandths, and parts of them. What something takes of a share, over what of all.
+        self.way_bytes = array("q", [self.chip_bytes, self.write_bytes])
+        self.l2_done, self.l2_part = zeros(WAYS + WAYS * SHARES), zeros(WAYS + WAYS * SHARES)
         small = figures.cpc_percent * sum(self.small_cpc)
         shares = [PERCENT * self.sms - small, small]
         takes = [(PERCENT * self.sms << PART) // share if share else 0 for share in shares]
-        self.share_takes, self.share_free = array("q", takes * WAYS), zeros(WAYS * SHARES)
+        self.share_takes = array("q", takes * WAYS)
         self.read_takes = (self.chip_bytes * figures.l2_read_percent << PART) // (self.write_bytes * PERCENT)
         self.fill_takes = (MILLI * self.share * figures.l2_fill_percent << PART + FINE) // (self.write_bytes * PERCENT)
         # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
@@ -2084,7 +2086,7 @@ class Chip:
         turns, so that SMs of small ones have a larger share of it (cpcs.csv, copies; stores do so, too, in a trial):
         requests wait until those of their share are served, or all are.
         """
-        return max(start, min(self.way_free[way], self.share_free[SHARES * way + self.small_cpc[sm]]) >> FINE)
+        return max(start, min(self.l2_done[way], self.l2_done[WAYS + SHARES * way + self.small_cpc[sm]]))
 
     def look(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
         """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
@@ -2099,23 +2101,32 @@ class Chip:
         While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again. What is
         read takes some of the time for what is stored.
         """
-        now, first = issued * MILLI << FINE, SHARES * way
+        now, first = issued * MILLI, WAYS + SHARES * way
         takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
         for own in range(first, first + SHARES):
-            if self.share_free[2 * first + 1 - own] <= now < self.share_free[own]:
-                left = max(0, self.way_free[way] - now)
-                self.share_free[own] = now + (left * self.share_takes[own] >> PART)
-        self.way_free[way] = max(now, self.way_free[way]) + takes
+            if not self.remains(2 * first + 1 - own, now) and self.remains(own, now):
+                self.put(own, now, self.remains(way, now) * self.share_takes[own - WAYS] >> PART)
+        self.put(way, now, self.remains(way, now) + takes)
         own = first + self.small_cpc[sm]
-        self.share_free[own] = max(now, self.share_free[own]) + (takes * self.share_takes[own] >> PART)
+        self.put(own, now, self.remains(own, now) + (takes * self.share_takes[own - WAYS] >> PART))
         if way == READ:
             self.impede(now, takes * self.read_takes >> PART)
 
+    def remains(self, own: int, now: int) -> int:
+        """Return what the L2 has to do for a way or a share, in parts of thousandths of a cycle."""
+        free = self.l2_done[own]
+        return (free - now << FINE) + self.l2_part[own] if free >= now else 0
+
+    def put(self, own: int, now: int, remains: int) -> None:
+        """Let so much remain for the L2 to do for a way or a share."""
+        self.l2_done[own] = now + (remains >> FINE)
+        self.l2_part[own] = remains & FINE_MASK
+
     def impede(self, now: int, takes: int) -> None:
-        """Let something that no SM stores take some of the L2's time for what is stored, in the unit of that."""
-        self.way_free[STORE] = max(now, self.way_free[STORE]) + takes
-        for own in range(SHARES * STORE, SHARES * STORE + SHARES):
-            self.share_free[own] = max(now, self.share_free[own]) + takes
+        """Let something that no SM stores take some of the L2's time for what is stored, in parts of thousandths."""
+        self.put(STORE, now, self.remains(STORE, now) + takes)
+        for own in range(WAYS + SHARES * STORE, WAYS + SHARES * STORE + SHARES):
+            self.put(own, now, self.remains(own, now) + takes)
 
     def serve(self, sm: int, at: int, issued: int, size: int) -> int:
         """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
@@ -2312,7 +2323,7 @@ class Chip:
         ready = cache.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
         entry = self.coalescer_of(sm, slot)
-        begin, turn = self.turn_at(READ, sm, start), max(start, self.way_free[READ] >> FINE)
+        begin, turn = self.turn_at(READ, sm, start), max(start, self.l2_done[READ])
         last = self.coalesced[entry]
         ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
         same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
@@ -2429,8 +2440,8 @@ class Chip:
             self.next_line += 1
             size = SECTORS_PER_LINE * SECTOR_BYTES
             self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
-            taken = self.way_free[STORE] >> FINE if self.fill_takes else 0
-            self.impede(issued * MILLI << FINE, size * self.fill_takes >> PART)
+            taken = self.l2_done[STORE] if self.fill_takes else 0
+            self.impede(issued * MILLI, size * self.fill_takes >> PART)
             self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE))
             brought += SECTORS_PER_LINE
         return brought
@@ -2458,8 +2469,8 @@ class Chip:
         The L2 takes it in its turn with what is stored (mixed.csv, streams that are read beside stores).
         """
         begin = max(start, self.occupy(bank, issued, size, writes=0))
-        taken = self.way_free[STORE] >> FINE if self.fill_takes else 0
-        self.impede(issued * MILLI << FINE, size * self.fill_takes >> PART)
+        taken = self.l2_done[STORE] if self.fill_takes else 0
+        self.impede(issued * MILLI, size * self.fill_takes >> PART)
         self.dram_bytes += size * self.share
         return max(self.arrives(line, begin // MILLI), taken // MILLI)
 

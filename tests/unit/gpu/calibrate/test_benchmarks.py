@@ -280,10 +280,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "dram.late.region_bytes",
         "dram.late.part_masks",
         "dram.banks.busy_ns",  # chosen for what rows.csv has, not derived from it
-        "dram.turns.write_percent",  # nor do its streams read or store anything
-        "dram.turns.lost",
-        "dram.turns.gathered",
-        "dram.turns.meanwhile",
+        "dram.turns.meanwhile",  # nor do its streams of reads lose anything to stores
         "launch.idle_clock_percent",  # nor do the double's few CTAs leave a GPC idle
         "launch.cpcs.tpcs",  # nor does one of its SMs bring more than the others
         "launch.cpcs.beside",
