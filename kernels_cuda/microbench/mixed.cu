@@ -9,7 +9,8 @@ constexpr u32 kFilled = (kPending + 1) * kGroup;  // shared memory that a warp's
 
 // counts[2 * block]: commit groups and bursts of stores of a CTA that begin in `duration` cycles after `before`.
 // Warps from `copiers` on store. Each CTA goes over `read_span` bytes of its own, and over `stored_span`, a group or
-// burst by each warp in turn. Warps wait `pause` cycles after each group that they copy, `rest` after each burst, each CTA at a time of its own.
+// burst by each warp in turn. Warps wait `pause` cycles after each group that they copy, `rest` after each burst, each
+// CTA at a time of its own.
 extern "C" __global__ void __launch_bounds__(512) mixed(u64* counts, const char* data, u64 read_span, char* stored,
                                                         u64 stored_span, int copiers, int before, int duration, int pause, int rest) {
     extern __shared__ __align__(128) char words[];

@@ -98,9 +98,7 @@ def test_groups_that_are_waited_for_are_there_when_they_were():
     ids=name_of,
 )
 def test_whole_lines_come_to_all_sms_as_fast_as_they_did(row):
-    """
-    Up to 128 KB on their way on each SM: 20 to 35 bytes a cycle come to it. Half lines do not yet (D24).
-    """
+    """Up to 128 KB on their way on each SM: 20 to 35 bytes a cycle come to it. Half lines do not yet (D24)."""
     assert simulated(row) == pytest.approx(row["cycles"], rel=0.08)
 
 

@@ -272,8 +272,7 @@ def _turns(t: dict[str, MeasuredTable], row: Row) -> float:
 
 def _streams(t: dict[str, MeasuredTable], copiers: int) -> list[Row]:
     """Return the rows of streams that are read by some warps of each SM, and stored by one, with pauses or without."""
-    of = {"read_span": MIXED_STREAMED, "stored_span": MIXED_STREAMED, "copiers": copiers, "storers": 1}
-    return [*t["mixed"].rows(**of)]
+    return t["mixed"].rows(read_span=MIXED_STREAMED, stored_span=MIXED_STREAMED, copiers=copiers, storers=1)
 
 
 def _turning(t: dict[str, MeasuredTable]) -> tuple[float, float]:

@@ -133,7 +133,7 @@ def _apart(sms: int, members: tuple[int, ...], late: int, *, burst: int = 1, war
 CPC_ROWS: Final = ((128, 1), (64, 1), (128, 0))
 """Bytes of rows of lines that SMs copy in cpcs.cu, and whether each SM has lines of its own."""
 
-_CPC_WARPS, _CPC_CYCLES, _CPC_SPAN, _CPC_GROUP, _CPC_LAUNCHES = 8, 40_000, 1 << 17, 4096, 3
+_CPC_WARPS, _CPC_CYCLES, _CPC_SPAN, _GROUP_BYTES, _LAUNCHES = 8, 40_000, 1 << 17, 4096, 3
 
 
 def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -151,14 +151,14 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
         counts = device.cupy.zeros((device.sms, 3), dtype=np.uint64)
         takes_part = device.cupy.asarray(np.isin(every, sms).astype(np.int32))
         sizes = (np.uint32(row_bytes), np.uint32(LINE_BYTES), np.uint32(_CPC_SPAN), np.int32(own))
-        for _ in range(_CPC_LAUNCHES):
+        for _ in range(_LAUNCHES):
             arguments = (counts, data, takes_part, np.int32(_CPC_CYCLES), *sizes)
-            shared = 4 * _CPC_WARPS * _CPC_GROUP
+            shared = 4 * _CPC_WARPS * _GROUP_BYTES
             device.launch("cpcs", "cpcs", arguments, ctas=device.sms, threads=_CPC_WARPS * WARP, shared=shared)
         for sm, groups, cycles in sorted(device.cupy.asnumpy(counts).astype(np.int64).tolist()):
             if sm in sms:
                 row: MeasuredRow = {"row_bytes": row_bytes, "own": own, "sms": which, "sm": sm}
-                rows.append(row | {"bytes": groups * _CPC_GROUP, "cycles": cycles})
+                rows.append(row | {"bytes": groups * _GROUP_BYTES, "cycles": cycles})
     return rows
 
 
@@ -206,10 +206,10 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
         sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.int32(case.copiers))
         times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
         arguments = (counts, data, *sizes, *times)
-        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _CPC_GROUP, LONE_CTA_BYTES)
-        for _ in range(_CPC_LAUNCHES):
+        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
+        for _ in range(_LAUNCHES):
             device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
         found = device.cupy.asnumpy(counts).astype(np.int64)
-        read, kept = (found.sum(axis=0) * _CPC_GROUP / _MIXED_CYCLES).tolist()
+        read, kept = (found.sum(axis=0) * _GROUP_BYTES / _MIXED_CYCLES).tolist()
         rows.append(case._asdict() | {"read": round(read, 2), "stored": round(kept, 2)})
     return rows

@@ -181,6 +181,7 @@ cdef class Chip:
     cdef void accept(self, long long way, long long sm, long long issued, long long size) noexcept
     cdef long long remains(self, long long own, long long now) noexcept
     cdef void put(self, long long own, long long now, long long remains) noexcept
+    cdef long long take_in(self, long long issued, long long size) noexcept
     cdef void impede(self, long long now, long long takes) noexcept
     cdef long long room_behind(self, long long sm, long long start, long long sectors) noexcept
     cdef long long write_back(self, long long issued) noexcept

@@ -2440,8 +2440,7 @@ class Chip:
             self.next_line += 1
             size = SECTORS_PER_LINE * SECTOR_BYTES
             self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
-            taken = self.l2_done[STORE] if self.fill_takes else 0
-            self.impede(issued * MILLI, size * self.fill_takes >> PART)
+            taken = self.take_in(issued, size)
             self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE))
             brought += SECTORS_PER_LINE
         return brought
@@ -2463,16 +2462,22 @@ class Chip:
         return room
 
     def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:
-        """
-        Read from DRAM; return the cycle at which the data reaches the SM.
-
-        The L2 takes it in its turn with what is stored (mixed.csv, streams that are read beside stores).
-        """
+        """Read from DRAM; return the cycle at which the data reaches the SM."""
         begin = max(start, self.occupy(bank, issued, size, writes=0))
-        taken = self.l2_done[STORE] if self.fill_takes else 0
-        self.impede(issued * MILLI, size * self.fill_takes >> PART)
+        taken = self.take_in(issued, size)
         self.dram_bytes += size * self.share
         return max(self.arrives(line, begin // MILLI), taken // MILLI)
+
+    def take_in(self, issued: int, size: int) -> int:
+        """
+        Let the L2 take what comes from DRAM, in its turn with what is stored (mixed.csv, streams read beside stores).
+
+        Returns:
+            When it comes to that, in thousandths of a cycle; 0 where that takes nothing.
+        """
+        turn = self.l2_done[STORE] if self.fill_takes else 0
+        self.impede(issued * MILLI, size * self.fill_takes >> PART)
+        return turn
 
     def arrives(self, line: int, at: int) -> int:
         """

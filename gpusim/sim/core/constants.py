@@ -24,8 +24,8 @@ READ, STORE, WAYS = 0, 1, 2
 SHARES = 2
 """Shares of each way: of SMs of larger CPCs, and of smaller ones."""
 FINE = 6
-FINE_MASK = (1 << FINE) - 1
 """Bits behind the point of the thousandths of a cycle in which the L2's time is counted: a line takes 27.2 of them."""
+FINE_MASK = (1 << FINE) - 1
 PART = 12
 """Bits behind the point of what something takes of one time over what it takes of another."""
 WAITING = 128
