@@ -15,8 +15,11 @@ from gpusim.records.check_table import percent
 _HEAD = f"""# Microbenchmarks on the simulated machines
 
 Every entry is the time of one trip of a loop, in cycles: chains of dependent instructions in some warps of one SM. The
-same program runs on the simulated machine; the loop's own instructions are not in it. An entry is met if the simulated
-time is within {100 * WITHIN:.0f} % of the measured one.
+same program runs on the simulated machine. Several chains of mma.sync or ldmatrix are spaced as ptxas spaces them, the
+ends of the loop with them (`python -m gpusim.measure.published.trips`): in machine code nothing but stalls holds a
+dependent mma.sync back, and what a lone warp waits at a loop's end no tensor core makes up for. Of a published chain
+alone the machine file's latency stands for the trip, as it was read from there. An entry is met if the simulated time
+is within {100 * WITHIN:.0f} % of the measured one.
 
 Throughputs of the H800 are turned into cycles at 1,562 MHz, at which wgmma ran there (128 cycles and 729.3 TFLOP/s in
 table 8 of the same paper); at the nominal 1,755 MHz all eight would be missed by 9 to 11 %. Where the figure of a

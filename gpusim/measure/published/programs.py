@@ -1,5 +1,6 @@
 """Microbenchmarks as code of one CTA, and the cycles that one trip of their loop takes on a simulated SM."""
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -15,9 +16,6 @@ from gpusim.units import SCOREBOARDS
 TRIPS: Final = 24
 """Trips of the loop before those that are timed, and of those."""
 
-LOOPED: Final = 48
-"""mma.sync of a trip of this project's microbenchmark (kernels_cuda/microbench/mma.cu)."""
-
 MOST_CHAINS: Final = SCOREBOARDS
 """Chains of dependent instructions in one warp: each has a scoreboard of its own."""
 
@@ -28,30 +26,40 @@ MATRIX_BYTES: Final = 128
 """Bytes of a warp for one 8x8 matrix of an ldmatrix."""
 
 
-def mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
-    """Return so many mma.sync, each of which waits for the one before it in its own chain."""
+def mma(machine: Machine, name: str, chains: int, cycles: Sequence[int] = ()) -> tuple[Decoded, ...]:
+    """
+    Return mma.sync in chains.
+
+    Args:
+        machine: The machine.
+        name: Shape and types.
+        chains: Independent ones of a trip.
+        cycles: Cycles from each to the next by ptxas's stalls, over some trips: nothing else holds one back then.
+            Without, it is one trip in which each waits for the one before it in its own chain.
+    """
     spec = machine.tensor[name]
     beyond = 0 if spec.beyond is None else spec.beyond.percent
     port = len(pipe_names(machine)) - 1
     one = Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True, takes=beyond)
-    return _chains(one, chains)
+    return tuple(one._replace(stall=stall) for stall in cycles) or _chains(one, chains)
 
 
-def looped_mma(machine: Machine, name: str, chains: int) -> tuple[Decoded, ...]:
+def ldmatrix(
+    machine: Machine, matrices: int, chains: int, wavefronts: int | None = None, cycles: Sequence[int] = ()
+) -> tuple[Decoded, ...]:
     """
-    Return the rounds of a trip of this project's microbenchmark.
+    Return ldmatrix of 1, 2 or 4 matrices in chains; without conflicts a matrix is a wavefront.
 
-    At the end ptxas lets a warp wait for its last mma.sync, by the stalls of a NOP and of the branch: 8 and 15
-    cycles after one of 24 (SASS of m16n8k16). That it waits as long as its latency is taken for all types.
+    Args:
+        machine: The machine.
+        matrices: Matrices of each.
+        chains: Independent ones of a trip. Each waits for the one before it in its own chain.
+        wavefronts: Wavefronts of each.
+        cycles: Cycles from each to the next by ptxas's stalls, over some trips. Without, it is one trip.
     """
-    rounds = mma(machine, name, chains) * (LOOPED // chains)
-    return *rounds[:-1], rounds[-1]._replace(stall=machine.tensor[name].latency)
-
-
-def ldmatrix(machine: Machine, matrices: int, chains: int, wavefronts: int | None = None) -> tuple[Decoded, ...]:
-    """Return so many ldmatrix of 1, 2 or 4 matrices, one chain each; without conflicts a matrix is a wavefront."""
     latency = machine.shared.ldmatrix_latency_x1
-    return _loads(machine, latency, matrices * MATRIX_BYTES, wavefronts or matrices, chains)
+    trip = _loads(machine, latency, matrices * MATRIX_BYTES, wavefronts or matrices, chains)
+    return tuple(trip[at % chains]._replace(stall=stall) for at, stall in enumerate(cycles)) or trip
 
 
 def lds(machine: Machine, width: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:

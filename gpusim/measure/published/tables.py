@@ -1,7 +1,7 @@
 """Tables of microbenchmarks, published ones and this project's, with what the same program takes when simulated."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,16 +10,15 @@ from gpusim.errors import CannotRun
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.measure.published.programs import (
-    LOOPED,
     MOST_CHAINS,
     arithmetic,
     barrier,
     cycles_of_a_trip,
     ldmatrix,
     lds,
-    looped_mma,
     mma,
 )
+from gpusim.measure.published.trips import OWN, PUBLISHED, Loop, spacings
 from gpusim.records.record import measured_folder
 from gpusim.sim.code import Decoded
 
@@ -100,7 +99,9 @@ def published_entries() -> tuple[Entry, ...]:
         wavefronts = ways * _own_wavefronts(row["program"], name)
         shape = (int(row["warps"]), int(row["chains"]), int(row["ctas"]))
         program = Microbenchmark(machine.name, row["program"], name, wavefronts, *shape)
-        found.append(Entry(row["source"], row["place"], program, float(row["cycles"]), _simulated(machine, program)))
+        found.append(
+            Entry(row["source"], row["place"], program, float(row["cycles"]), _simulated(machine, program, PUBLISHED))
+        )
     return tuple(found)
 
 
@@ -117,7 +118,7 @@ def own_entries() -> tuple[Entry, ...]:
     machine = load_machine(OWN_MACHINE)
     folder = measured_folder() / OWN_MACHINE / "microbench"
     return tuple(
-        Entry(_OWN, table, program, measured, _own_simulated(machine, program))
+        Entry(_OWN, table, program, measured, _simulated(machine, program, OWN))
         for table, program, measured in _own_rows(folder)
         if program.chains <= MOST_CHAINS and (program.instruction != "mma" or program.name in machine.tensor)
     )
@@ -166,23 +167,24 @@ def _own_wavefronts(instruction: str, name: str) -> int:
     return int(name[1:]) if instruction == "ldmatrix" else 1
 
 
-def _simulated(machine: Machine, program: Microbenchmark) -> float:
-    return cycles_of_a_trip(machine, _body(machine, program), program.warps, program.ctas)
+def _simulated(machine: Machine, program: Microbenchmark, source: str) -> float:
+    """
+    Return the cycles of a trip.
+
+    A published chain alone is what a latency was read from, with the end of its loop: that latency is its trip.
+    """
+    loop = Loop(source, program.machine, program.instruction, program.name, program.chains)
+    cycles = spacings().get(loop, ())
+    trips = len(cycles) // program.chains or 1
+    return cycles_of_a_trip(machine, _body(machine, program, cycles), program.warps, program.ctas) / trips
 
 
-def _own_simulated(machine: Machine, program: Microbenchmark) -> float:
-    if program.instruction != "mma":
-        return _simulated(machine, program)
-    trip = cycles_of_a_trip(machine, looped_mma(machine, program.name, program.chains), program.warps, program.ctas)
-    return trip / (LOOPED // program.chains)
-
-
-def _body(machine: Machine, program: Microbenchmark) -> tuple[Decoded, ...]:
+def _body(machine: Machine, program: Microbenchmark, cycles: Sequence[int]) -> tuple[Decoded, ...]:
     match program.instruction:
         case "mma":
-            return mma(machine, program.name, program.chains)
+            return mma(machine, program.name, program.chains, cycles)
         case "ldmatrix":
-            return ldmatrix(machine, int(program.name[1:]), program.chains, program.wavefronts)
+            return ldmatrix(machine, int(program.name[1:]), program.chains, program.wavefronts, cycles)
         case "lds":
             width = _LDS_BYTES.get(program.name) or int(program.name)
             return lds(machine, width, program.wavefronts, program.chains)

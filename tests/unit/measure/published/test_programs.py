@@ -3,7 +3,7 @@
 import pytest
 
 from gpusim.machine import load_machine
-from gpusim.measure.published.programs import barrier, cycles_of_a_trip, ldmatrix, lds, looped_mma, mma
+from gpusim.measure.published.programs import barrier, cycles_of_a_trip, ldmatrix, lds, mma
 
 A100, H200 = load_machine("a100"), load_machine("h200")
 
@@ -26,11 +26,17 @@ def test_an_mma_sync_takes_hundredths_of_a_cycle_beyond_its_interval():
 
 def test_at_the_end_of_a_loop_a_lone_warp_waits_for_its_last_mma_sync_and_a_second_one_goes_on():
     """48 mma.sync of 6.11 cycles; the last one's 24 instead of 6: 18 more. Two warps fill each other's wait."""
-    body = looped_mma(H200, "m16n8k16.f16.f32", 4)
+    body = mma(H200, "m16n8k16.f16.f32", 4, [6] * 47 + [24])
 
     assert len(body) == 48
     assert cycles_of_a_trip(H200, body, warps=4) == pytest.approx(48 * 6.11 + 18, abs=2)
     assert cycles_of_a_trip(H200, body, warps=8) == pytest.approx(96 * 6.11, rel=0.01)
+
+
+def test_spaced_loads_wait_for_the_one_before_in_their_chain_besides():
+    """Two chains of ldmatrix.x1, 23 cycles: spaced by 4 and 7, a trip takes the latency; by 20 and 20, forty cycles."""
+    assert cycles_of_a_trip(A100, ldmatrix(A100, 1, 2, cycles=[4, 7]), warps=1) == 23
+    assert cycles_of_a_trip(A100, ldmatrix(A100, 1, 2, cycles=[20, 20]), warps=1) == 40
 
 
 def test_conflicts_lengthen_a_load_by_two_cycles_each():
