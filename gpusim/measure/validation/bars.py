@@ -1,0 +1,257 @@
+"""
+``python -m gpusim.measure.validation.bars``: the bars that cycles are held to, and what the reports say of each.
+
+It measures nothing: values are read from what other commands wrote under ``reports/``. Of a bar that is missed it says
+what is suspected, and which experiment would decide.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gpusim.errors import CannotRun, exit_code_of
+from gpusim.machine.load import load_machine
+from gpusim.measure.tables.page import put_page, table_row
+from gpusim.records.record import measured_folder
+
+MACHINE: Final = "h200"
+
+CYCLES: Final = ("elapsed", "active")
+MOST_MEAN, MOST_P90, MOST_WORST, MOST_GEMM, MOST_ESTIMATED = 0.04, 0.08, 0.15, 0.03, 0.08
+MOST_CUTLASS, MOST_CUBINS, LEAST_BEST = 0.09, 0.05, 0.9
+MOST_POINTS, LEAST_LARGEST = 0.02, 0.9
+TRAFFIC: Final = {"L2 sectors read": 0.05, "lts writes": 0.05, "DRAM bytes": 0.08}
+MOST_K_TILE, LEAST_PAIRS = 0.04, 12
+LEAST_PUBLISHED, MOST_FITTED, MOST_SAMPLED, MOST_SAMPLED_WORST, LEAST_MUTATIONS = 0.95, 5, 0.003, 0.005, 0.95
+
+_PERCENT: Final = r"([\d.]+) %"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """
+    One bar, and the figure that is held to it.
+
+    Attributes:
+        what: The figure, in words.
+        measured: The figure.
+        limit: The bar.
+        at_least: Whether the figure must not be below the bar; else it must not be above.
+        is_share: Whether both are shares, which are shown in per cent.
+        suspected: Why it is missed, as far as is known; empty where it is met.
+        experiment: What would decide.
+    """
+
+    what: str
+    measured: float
+    limit: float
+    at_least: bool = False
+    is_share: bool = True
+    suspected: str = ""
+    experiment: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is met."""
+        return self.measured >= self.limit if self.at_least else abs(self.measured) <= self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """
+    What is suspected of a bar that is missed.
+
+    Attributes:
+        of: Pattern of the bars' names.
+        suspected: The mechanism.
+        experiment: What would decide.
+    """
+
+    of: str
+    suspected: str
+    experiment: str
+
+
+_STORES: Final = (
+    "kernels that store less than the L2 holds and read beside it are 7 to 10 % too fast; a stored byte costs them up"
+    " to twice what it does here, with or without loads and with or without shared memory between"
+)
+_STORES_NEXT: Final = (
+    "stage by stage from clocks that cost no store (kept in registers to the end): from the wait for copies to the"
+    " first mma.sync such kernels take some 500 cycles more than here"
+)
+
+DOUBTS: Final = (
+    Doubt(
+        "worst",
+        "left-over CTAs: which SMs they go to, and what share those have of the L2 (D24, D33); a convolution's elapsed"
+        " cycles, a kernel of few CTAs' active ones",
+        "the SMs of all CTAs of that configuration's neighbours (`gpusim.measure.lives`, forward convolutions)",
+    ),
+    Doubt("GEMM", _STORES + "; GEMMs of many waves are too fast in the mean", _STORES_NEXT),
+    Doubt("from cubins", _STORES + "; analytic 1x1 convolutions are most of it", _STORES_NEXT),
+    Doubt("k tile", _STORES + ", so that the shorter sum of a pair that stores much is too fast", _STORES_NEXT),
+    Doubt(
+        "largest reason",
+        "where the MIO is full, short_scoreboard has 3 to 8 points too many, which an H200 gives to not_selected,"
+        " dispatch_stall, lg_throttle and barrier: there several warps of an SMSP become ready at once",
+        "ldmatrix of several CTAs beside stores: an H200 lets them by whichever CTA came first (384 cycles behind eight"
+        " stores of each SMSP, a trial), here those of the younger wait as long as the older one stores (D4)",
+    ),
+    Doubt(
+        "L2 sectors read",
+        "CTAs keep step longer than an H200's do, so that too many requests are merged (D24)",
+        "clocks of GPCs whose CTAs drift apart, by k tile, of one long GEMM",
+    ),
+    Doubt(
+        "sampled",
+        "a sample of a small launch has fewer SMs among which one is late, and its reads are merged in the walk's"
+        " proportion (D14)",
+        "samples of half of the SMs, and of all with fewer k tiles, of the four that are off by 2 % and more",
+    ),
+)
+"""What is suspected, in the order in which it is looked for."""
+
+NOT_MEASURED: Final = (
+    (
+        "Prologue and drain of stamped kernels, simulated as such, are in no report: the timeline build has no stream,"
+        " as the stores of its stamps are no operation of the schedule. To be tried: to lower them as an epilogue's."
+    ),
+    "Speed over that of the committed bench is held by turns of two trees on one machine (`bench.md`).",
+)
+
+
+def reports_folder() -> Path:
+    """Return the folder of the reports, in the source tree."""
+    return measured_folder().parent
+
+
+def bars(reports: Path) -> Iterator[Bar]:
+    """
+    Yield every bar with what the reports say of it.
+
+    Raises:
+        CannotRun: A report is missing, or says nothing of a bar.
+    """
+    for bar in _bars(reports):
+        doubt = next((one for one in DOUBTS if re.search(one.of, bar.what)), None)
+        if bar.met or doubt is None:
+            yield bar
+        else:
+            yield Bar(bar.what, bar.measured, bar.limit, bar.at_least, bar.is_share, doubt.suspected, doubt.experiment)
+
+
+def _bars(reports: Path) -> Iterator[Bar]:
+    held_out = _data(reports / "validation" / "held_out.json")["streams"]
+    own, estimated = held_out["compiled"], held_out["estimated"]
+    for figure in CYCLES:
+        errors = own["overall"][figure]
+        yield Bar(f"held-out, {figure}, mean", errors["mean"], MOST_MEAN)
+        yield Bar(f"held-out, {figure}, 90th percentile", errors["p90"], MOST_P90)
+        yield Bar(f"held-out, {figure}, worst", errors["worst"], MOST_WORST)
+        yield Bar(f"held-out GEMM, {figure}, mean", own["groups"]["kind"]["gemm"][figure]["mean"], MOST_GEMM)
+        yield Bar(f"held-out, estimated, {figure}, mean", estimated["overall"][figure]["mean"], MOST_ESTIMATED)
+    cutlass = _data(reports / "validation" / "development.json")["cutlass"]
+    for figure in CYCLES:
+        errors = cutlass["errors"]["estimated"][figure]
+        yield Bar(f"CUTLASS's kernels, from the configuration, {figure}, mean", errors["mean"], MOST_CUTLASS)
+    yield Bar(
+        "CUTLASS's kernels, problems whose predicted best is within 3 % of the true one",
+        cutlass["best_within"]["estimated"],
+        LEAST_BEST,
+        at_least=True,
+    )
+    cubins = reports / "validation" / "from_cubins.md"
+    for figure in CYCLES:
+        mean = _share(cubins, rf"^\| {figure} \| \d+ \| {_PERCENT}")
+        yield Bar(f"CUTLASS's kernels, from cubins, {figure}, mean", mean, MOST_CUBINS)
+    yield Bar("held-out, stalls, share of a reason", own["stalls"]["points"] / 100, MOST_POINTS)
+    yield Bar("held-out, the largest reason is right", own["stalls"]["largest_right"], LEAST_LARGEST, at_least=True)
+    for figure, most in TRAFFIC.items():
+        yield Bar(f"held-out, {figure}, mean", own["overall"][figure]["mean"], most)
+    for figure in CYCLES:
+        errors = own["k_tiles"][figure]
+        yield Bar(f"held-out, k tile of {errors['kernels']} pairs, {figure}, mean", errors["mean"], MOST_K_TILE)
+    pairs = own["k_tiles"]["elapsed"]["kernels"]
+    yield Bar("held-out, pairs that differ in the sum", pairs, LEAST_PAIRS, at_least=True, is_share=False)
+    published = _share(reports / "published_tables.md", rf"^{_PERCENT} of \d+ entries are met")
+    yield Bar("published tables, entries within 5 %", published, LEAST_PUBLISHED, at_least=True)
+    fitted = sum(figure.kind == "fitted" for figure in load_machine(MACHINE).figures)
+    yield Bar(f"fitted figures of {MACHINE}", fitted, MOST_FITTED, is_share=False)
+    sampled = reports / "sampling_error.md"
+    yield Bar("sampled beside exact, elapsed, mean", _share(sampled, rf"by {_PERCENT} in the mean"), MOST_SAMPLED)
+    worst = _share(sampled, rf"in the mean and {_PERCENT} at most")
+    yield Bar("sampled beside exact, elapsed, largest", worst, MOST_SAMPLED_WORST)
+    noticed = _share(reports / "mutations.md", rf"mutations are noticed, {_PERCENT}")
+    yield Bar("mutations of the machine that fail a test", noticed, LEAST_MUTATIONS, at_least=True)
+
+
+def _data(path: Path) -> Mapping[str, Any]:
+    try:
+        data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CannotRun(f"{path}: no validation ({error})") from error
+    return data
+
+
+def _share(path: Path, pattern: str) -> float:
+    """Return the share that a page states in per cent."""
+    try:
+        found = re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError as error:
+        raise CannotRun(f"{path}: no such report ({error.strerror or error})") from error
+    if found is None:
+        raise CannotRun(f"{path}: the page must state {pattern!r}")
+    return float(found[1]) / 100
+
+
+def page(found: Sequence[Bar]) -> str:
+    """Return the page as markdown."""
+    missed = [bar for bar in found if not bar.met]
+    lines = [
+        "# Bars",
+        "",
+        "Made by `python -m gpusim.measure.validation.bars` from what stands in the other reports.",
+        "",
+        f"{len(found) - len(missed)} of {len(found)} are met.",
+        "",
+        table_row("figure", "bar", "value", "met"),
+        "|---|---|---|---|",
+    ]
+    lines += [
+        table_row(
+            bar.what,
+            f"{'at least' if bar.at_least else 'at most'} {_shown(bar, bar.limit)}",
+            _shown(bar, bar.measured),
+            "met" if bar.met else "**not met**",
+        )
+        for bar in found
+    ]
+    lines += ["", "## Missed", "", table_row("figures", "suspected", "experiment"), "|---|---|---|"]
+    for suspected, experiment in dict.fromkeys((bar.suspected, bar.experiment) for bar in missed):
+        named = "; ".join(bar.what for bar in missed if bar.suspected == suspected)
+        lines.append(table_row(named, suspected, experiment))
+    lines += ["", "## Not in the table", "", *(f"- {line}" for line in NOT_MEASURED)]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(bar: Bar, value: float) -> str:
+    return f"{100 * value:.3g} %" if bar.is_share else f"{value:g}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write or print the page; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.measure.validation.bars", description=__doc__)
+    parser.add_argument("--reports", type=Path, default=reports_folder(), help="folder of reports")
+    parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
+    arguments = parser.parse_args(argv)
+    return exit_code_of(lambda: put_page(page(tuple(bars(arguments.reports))), arguments.out))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
