@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gpusim.arrays import IntArray
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.gpu.calibrate.cold import FILL_BYTES, fill_l2
 from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
@@ -203,7 +203,7 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     data, stored = (device.cupy.zeros(device.sms * MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
     for case in _mixed_cases()[:: 29 if quick else 1]:
         counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
-        sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.int32(case.copiers))
+        sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.uint64(0), np.int32(case.copiers))
         times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
         arguments = (counts, data, *sizes, *times)
         threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
@@ -212,4 +212,76 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
         found = device.cupy.asnumpy(counts).astype(np.int64)
         read, kept = (found.sum(axis=0) * _GROUP_BYTES / _MIXED_CYCLES).tolist()
         rows.append(case._asdict() | {"read": round(read, 2), "stored": round(kept, 2)})
+    return rows
+
+
+_COPIES, _STORES = 1, 2
+_ROLE_COPIERS, _ROLE_STORERS = 8, 4
+"""Warps of an SM that copy and store, but where they are varied."""
+
+
+class _Roles(NamedTuple):
+    copying: str
+    storing: str
+    copiers: int = _ROLE_COPIERS
+    storers: int = _ROLE_STORERS
+
+
+def _role_cases() -> list[_Roles]:
+    alone = [_Roles(*pair) for sms in ("SM 0", "TPC 0", "even", "all") for pair in ((sms, ""), ("", sms), (sms, sms))]
+    apart = [_Roles("SM 0", "SM 1"), _Roles("even", "odd")]
+    some = [f"first {tpcs}" for tpcs in (1, 2, 4, 8, 16, 33)]
+    few = [pair for sms in some for pair in (("all", sms), (f"not {sms}", sms), (sms, "all"), (sms, f"not {sms}"))]
+    warps = [_Roles(sms, sms, *of) for sms in ("SM 0", "all") for of in product((1, 2, 4, 8), repeat=2)]
+    return [*alone, *apart, *(_Roles(*pair) for pair in few), *warps]
+
+
+def _named(name: str, sms: int) -> BoolArray:
+    """Return which SMs a name stands for: "first 4" are those of the first four TPCs, "not first 4" the others."""
+    every: IntArray = np.arange(sms)
+    chosen: IntArray
+    match name.split():
+        case ["not", *others]:
+            return ~_named(" ".join(others), sms)
+        case []:
+            chosen = every[:0]
+        case ["SM", one]:
+            chosen = every[int(one) : int(one) + 1]
+        case ["TPC", "0"]:
+            chosen = every[:SMS_PER_TPC]
+        case ["first", tpcs]:
+            chosen = every[: int(tpcs) * SMS_PER_TPC]
+        case ["even" | "odd" as which]:
+            chosen = every[which == "odd" :: SMS_PER_TPC]
+        case _:
+            chosen = every
+    return np.isin(every, chosen)
+
+
+def measure_roles(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure what SMs read from the L2 and store to it where some copy, some store and some do both (mixed.cu).
+
+    Columns ``read`` and ``stored`` have bytes of all SMs a cycle, ``least_`` and ``most_`` those of one SM among those
+    that do so. The L2 has all that they go over.
+    """
+    rows: list[MeasuredRow] = []
+    data, stored = (device.cupy.zeros(device.sms * MIXED_RESIDENT, dtype=np.uint8) for _ in range(2))
+    span = np.uint64(MIXED_RESIDENT)
+    for case in _role_cases()[:: 29 if quick else 1]:
+        counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
+        copying, storing = (_named(name, device.sms) for name in (case.copying, case.storing))
+        role_of = device.cupy.asarray((_COPIES * copying + _STORES * storing).astype(np.int32))
+        times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, 0, 0))
+        arguments = (counts, data, span, stored, span, role_of, np.int32(case.copiers), *times)
+        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
+        for _ in range(_LAUNCHES):
+            device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
+        bytes_a_cycle = device.cupy.asnumpy(counts).astype(np.int64) * _GROUP_BYTES / _MIXED_CYCLES
+        row: MeasuredRow = dict(case._asdict())
+        for name, own, sms in (("read", bytes_a_cycle[:, 0], copying), ("stored", bytes_a_cycle[:, 1], storing)):
+            found = own[sms] if sms.any() else np.zeros(1)
+            values = {name: found.sum(), f"least_{name}": found.min(), f"most_{name}": found.max()}
+            row |= {key: round(float(value), 2) for key, value in values.items()}
+        rows.append(row)
     return rows

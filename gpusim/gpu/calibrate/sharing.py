@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from gpusim.gpu.calibrate.grids import LONE_CTA_BYTES
 from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.gpu.calibrate.runs import SMSPS
 
@@ -470,4 +471,62 @@ def measure_beside(device: Device, *, quick: bool) -> list[MeasuredRow]:
                     found = device.cupy.asnumpy(cycles).astype(np.int64)[:warps]
                     row: MeasuredRow = {"instruction": name, "uses": uses, "count": count, "warps": warps}
                     rows.append(row | {"per_trip": float(np.median(found)) / _BESIDE_TRIPS})
+    return rows
+
+
+_ADMITTED_ROLES: Final = {"loads": 1, "stores": 2}
+_ADMITTED_ORDERS: Final = (
+    ("loads",),
+    *(("loads", "stores"), ("stores", "loads")),
+    *(("loads", "stores", "stores"), ("stores", "loads", "stores"), ("stores", "stores", "loads")),
+)
+"""What the CTAs of an SM do, in the order in which they come."""
+
+_ADMITTED_TRIPS: Final = ((1, 0), (4, 0), (12, 0), (4, 1))
+"""ldmatrix of a trip, and whether each waits for the one before it."""
+
+_ADMITTED_ROWS: Final = (2, 4, 8, 32)
+"""Stores of a warp in a row."""
+
+_ADMITTED_BEFORE, _ADMITTED_CYCLES, _ADMITTED_SPAN = 20_000, 40_000, 1 << 20
+_ADMITTED_SHARED: Final = {1: LONE_CTA_BYTES, 2: 100 << 10, 3: 70 << 10}
+"""Shared memory of each CTA of so many on an SM, beside what the kernel has itself."""
+
+
+def measure_admitted(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure how long ldmatrix.x4 wait behind stores to global memory of other CTAs, whichever came first.
+
+    Column ``cycles`` has the cycles of a trip of ``loads`` ldmatrix, clock reads among them, the mean over warps and
+    SMs, ``most`` the longest one's, ``stored`` the bytes a cycle of all CTAs of an SM that store.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(device.sms * _ADMITTED_SPAN, dtype=np.uint8)
+    cases = list(product(_ADMITTED_ORDERS, _ADMITTED_TRIPS, _ADMITTED_ROWS, (0, -1)))
+    for order, (loads, chained), row_of, only in cases[:: 63 if quick else 1]:
+        roles = sum(_ADMITTED_ROLES[role] << 2 * turn for turn, role in enumerate(order))
+        shared = _ADMITTED_SHARED[len(order)]
+        for _ in range(2):
+            counts = device.cupy.zeros((device.sms, SMSPS, SMSPS, 3), dtype=np.uint64)
+            came = device.cupy.zeros(device.sms, dtype=np.uint32)
+            sizes = (np.uint64(_ADMITTED_SPAN), came, np.uint32(roles), np.int32(only))
+            times = (np.int32(_ADMITTED_BEFORE), np.int32(_ADMITTED_CYCLES))
+            arguments = (counts, data, *sizes, *times)
+            kernel, ctas = f"admitted_{loads}_{row_of}_{chained}", len(order) * device.sms
+            device.launch("admitted", kernel, arguments, ctas=ctas, threads=SMSPS * WARP, shared=shared)
+        found = device.cupy.asnumpy(counts).astype(np.int64)[: 1 if only >= 0 else None]
+        trips = found[:, [turn for turn, role in enumerate(order) if role == "loads"]]
+        stores = found[:, [turn for turn, role in enumerate(order) if role == "stores"], :, 0].sum() * row_of
+        rows.append(
+            {
+                "ctas": " ".join(order),
+                "loads": loads,
+                "chained": chained,
+                "stores": row_of,
+                "sms": "one" if only >= 0 else "all",
+                "cycles": round(float(trips[..., 1].sum() / max(1, trips[..., 0].sum())), 1),
+                "most": int(trips[..., 2].max()),
+                "stored": round(float(stores * 16 * WARP / _ADMITTED_CYCLES / len(found)), 2),
+            }
+        )
     return rows
