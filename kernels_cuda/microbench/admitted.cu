@@ -3,6 +3,7 @@
 
 enum Role { kRests = 0, kLoads = 1, kStores = 2 };
 
+constexpr u32 kCtas = 4;          // of an SM that do something, at most: where others end at once, more come
 constexpr u32 kWarps = 4;         // of a CTA, one on each SMSP
 constexpr u32 kWarpBytes = 2048;  // of shared memory, which a warp loads from
 constexpr int kBetween = 37;      // cycles from a trip of loads to the next
@@ -21,6 +22,7 @@ DEVICE void admitted(u64* counts, char* data, u64 span, u32* came, u32 roles, in
     if (only >= 0 && sm != static_cast<u32>(only)) return;
     if (threadIdx.x == 0) turn = atomicAdd(&came[sm], 1);
     __syncthreads();
+    if (turn >= kCtas) return;
     const u32 role = roles >> 2 * turn & 3;
     const u64 begin = cycles(), from = begin + before, until = from + duration;
     u64 count = 0, sum = 0, most = 0;
@@ -58,7 +60,7 @@ DEVICE void admitted(u64* counts, char* data, u64 span, u32* came, u32 roles, in
         }
     }
     if (lane_id() == 0) {
-        u64* const own = counts + ((sm * kWarps + turn) * kWarps + warp) * 3;
+        u64* const own = counts + ((sm * kCtas + turn) * kWarps + warp) * 3;
         own[0] = count, own[1] = sum, own[2] = most;
     }
 }

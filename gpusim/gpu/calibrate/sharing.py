@@ -489,7 +489,10 @@ _ADMITTED_ROWS: Final = (2, 4, 8, 32)
 """Stores of a warp in a row."""
 
 _ADMITTED_BEFORE, _ADMITTED_CYCLES, _ADMITTED_SPAN = 20_000, 40_000, 1 << 20
-_ADMITTED_SHARED: Final = {1: LONE_CTA_BYTES, 2: 100 << 10, 3: 70 << 10}
+_ADMITTED_CTAS: Final = 4
+"""CTAs of an SM for which the kernel has counts."""
+
+_ADMITTED_SHARED: Final = {1: LONE_CTA_BYTES, 2: 100 << 10, 3: 64 << 10}
 """Shared memory of each CTA of so many on an SM, beside what the kernel has itself."""
 
 
@@ -507,7 +510,7 @@ def measure_admitted(device: Device, *, quick: bool) -> list[MeasuredRow]:
         roles = sum(_ADMITTED_ROLES[role] << 2 * turn for turn, role in enumerate(order))
         shared = _ADMITTED_SHARED[len(order)]
         for _ in range(2):
-            counts = device.cupy.zeros((device.sms, SMSPS, SMSPS, 3), dtype=np.uint64)
+            counts = device.cupy.zeros((device.sms, _ADMITTED_CTAS, SMSPS, 3), dtype=np.uint64)
             came = device.cupy.zeros(device.sms, dtype=np.uint32)
             sizes = (np.uint64(_ADMITTED_SPAN), came, np.uint32(roles), np.int32(only))
             times = (np.int32(_ADMITTED_BEFORE), np.int32(_ADMITTED_CYCLES))
