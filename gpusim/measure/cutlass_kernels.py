@@ -46,6 +46,22 @@ def headers() -> Path | None:
     return Path(found.origin).parent / "source" / "include"
 
 
+def at_hand(include: Path | None) -> tuple[Path, Compiler]:
+    """
+    Return the folder of CUTLASS's headers and the compiler.
+
+    Args:
+        include: The folder; None for that of the wheel.
+
+    Raises:
+        CannotRun: Either is missing.
+    """
+    found = include or headers()
+    if found is None:
+        raise CannotRun("CUTLASS's headers are missing: pip install --no-deps -r requirements/cutlass.txt")
+    return found, find_compiler("nvcc")
+
+
 def source(scenario: GemmScenario) -> str:
     """
     Return the CUDA source that instantiates CUTLASS's kernel of a scenario: ``device::Gemm`` or a forward convolution.
@@ -131,11 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
 
     def work() -> None:
-        include, compiler = arguments.headers or headers(), find_compiler()
-        if include is None:
-            raise CannotRun("CUTLASS's headers are missing: pip install --no-deps -r requirements/cutlass.txt")
-        if compiler.name != "nvcc":
-            raise CannotRun("CUTLASS's kernels are compiled by nvcc, which is missing")
+        include, compiler = at_hand(arguments.headers)
         scenario = load_gemm_scenario(find_scenario(arguments.scenario), arguments.overrides)
         arguments.out.write_bytes(build(scenario, include, compiler))
 

@@ -1,5 +1,4 @@
 // mma.sync: interval and latency by shape and type, independent accumulators, operand reuse, and whole warp tiles.
-#include "common.cuh"
 #include "mma_types.cuh"
 
 // Bits of small finite numbers in every type, different in every register.

@@ -3,7 +3,7 @@
 
 #include "common.cuh"
 
-#define MMA_TYPE(NAME, ACC, CONSTRAINT, NA, NB, NC, TEXT, OPERANDS, ...)                          \
+#define MMA_TYPE(NAME, ACC, NA, NB, NC, TEXT, OPERANDS, ...)                          \
     struct NAME {                                                                                 \
         using Acc = ACC;                                                                          \
         static constexpr int kA = NA, kB = NB, kC = NC;                                           \
@@ -24,17 +24,17 @@
 #define TEXT_2_2_1 "{%0,%1}, {%2,%3}, {%4}, {%0,%1}"
 #define TEXT_2_1_1 "{%0,%1}, {%2}, {%3}, {%0,%1}"
 
-MMA_TYPE(F16K16, float, "f", 4, 2, 4, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
-MMA_TYPE(F16K8, float, "f", 2, 1, 4, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", TEXT_4_2_1, ACC_F4 : IN_2_1)
-MMA_TYPE(F16K16H, u32, "r", 4, 2, 2, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", TEXT_2_4_2, ACC_R2 : IN_4_2)
-MMA_TYPE(F16K8H, u32, "r", 2, 1, 2, "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", TEXT_2_2_1, ACC_R2 : IN_2_1)
-MMA_TYPE(BF16K16, float, "f", 4, 2, 4, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
-MMA_TYPE(TF32K8, float, "f", 4, 2, 4, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
-MMA_TYPE(TF32K4, float, "f", 2, 1, 4, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", TEXT_4_2_1, ACC_F4 : IN_2_1)
-MMA_TYPE(S8K32, u32, "r", 4, 2, 4, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", TEXT_4_4_2, ACC_R4 : IN_4_2)
-MMA_TYPE(S8K16, u32, "r", 2, 1, 4, "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", TEXT_4_2_1, ACC_R4 : IN_2_1)
-MMA_TYPE(S4K64, u32, "r", 4, 2, 4, "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", TEXT_4_4_2, ACC_R4 : IN_4_2)
-MMA_TYPE(S8K16N8, u32, "r", 1, 1, 2, "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", TEXT_2_1_1, ACC_R2 : IN_1_1)
-MMA_TYPE(S4K32, u32, "r", 2, 1, 4, "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", TEXT_4_2_1, ACC_R4 : IN_2_1)
-MMA_TYPE(B1K256, u32, "r", 4, 2, 4, "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", TEXT_4_4_2, ACC_R4 : IN_4_2)
-MMA_TYPE(B1K128, u32, "r", 2, 1, 4, "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc", TEXT_4_2_1, ACC_R4 : IN_2_1)
+MMA_TYPE(F16K16, float, 4, 2, 4, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
+MMA_TYPE(F16K8, float, 2, 1, 4, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", TEXT_4_2_1, ACC_F4 : IN_2_1)
+MMA_TYPE(F16K16H, u32, 4, 2, 2, "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", TEXT_2_4_2, ACC_R2 : IN_4_2)
+MMA_TYPE(F16K8H, u32, 2, 1, 2, "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", TEXT_2_2_1, ACC_R2 : IN_2_1)
+MMA_TYPE(BF16K16, float, 4, 2, 4, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
+MMA_TYPE(TF32K8, float, 4, 2, 4, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", TEXT_4_4_2, ACC_F4 : IN_4_2)
+MMA_TYPE(TF32K4, float, 2, 1, 4, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", TEXT_4_2_1, ACC_F4 : IN_2_1)
+MMA_TYPE(S8K32, u32, 4, 2, 4, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", TEXT_4_4_2, ACC_R4 : IN_4_2)
+MMA_TYPE(S8K16, u32, 2, 1, 4, "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", TEXT_4_2_1, ACC_R4 : IN_2_1)
+MMA_TYPE(S4K64, u32, 4, 2, 4, "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", TEXT_4_4_2, ACC_R4 : IN_4_2)
+MMA_TYPE(S8K16N8, u32, 1, 1, 2, "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", TEXT_2_1_1, ACC_R2 : IN_1_1)
+MMA_TYPE(S4K32, u32, 2, 1, 4, "mma.sync.aligned.m16n8k32.row.col.s32.s4.s4.s32", TEXT_4_2_1, ACC_R4 : IN_2_1)
+MMA_TYPE(B1K256, u32, 4, 2, 4, "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", TEXT_4_4_2, ACC_R4 : IN_4_2)
+MMA_TYPE(B1K128, u32, 2, 1, 4, "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc", TEXT_4_2_1, ACC_R4 : IN_2_1)

@@ -156,7 +156,7 @@ def _tensor_latency(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     chains = {"pattern": "chains", "type": kind, "warps": 1}
     least = min(mma.numbers("per_round", **chains))
     few = min(int(row["ilp"]) for row in mma.rows(**chains) if float(row["per_round"]) == least)
-    return least, f"mma.csv, least round of one warp, {few} in its trip"
+    return least, f"mma.csv, least round of one warp, chains {few}"
 
 
 def _pipe(arith: MeasuredTable, instruction: str, what: str) -> tuple[float, str]:

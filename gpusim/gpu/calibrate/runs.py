@@ -53,7 +53,7 @@ def measure_mma(device: Device, *, quick: bool) -> list[MeasuredRow]:
     Measure chains of mma.sync by type, ILP, warps and operand reuse, and then whole warp tiles.
 
     Column ``interval`` has the cycles that an SMSP's tensor core takes for each mma.sync. ``per_round`` has the cycles
-    from one mma.sync of a chain to the next; with ILP 1 and a single warp, that is the latency.
+    from one mma.sync of a chain to the next; the least of a single warp, of few chains, is the latency.
     """
     rows: list[MeasuredRow] = []
     for name, key in MMA_TYPES.items():

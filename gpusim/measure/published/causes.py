@@ -4,12 +4,12 @@ from gpusim.machine.load import load_machine
 from gpusim.measure.published.tables import Entry, Microbenchmark
 
 OTHER_BUILD = (
-    "trips are as nvcc 13 spaces them (trips.csv); how the loops that were measured were built is not known: m16n8k8 of"
-    " f16 and of f32 accumulators have one spacing here, and took 19.1 and 20.5 cycles"
+    "trips are as one compiler spaces them (trips.csv); how the loops that were measured were built is not known:"
+    " mma.sync of f16 and of f32 accumulators have one spacing here, and took different times"
 )
 BEYOND_ITS_RATE = (
-    "what two warps reach is an mma.sync in 8.95 cycles, taken as the interval, 9; a lone one that issues them 8 apart"
-    " took 28.1 cycles for three and a loop's end, 27 and 3 here"
+    "three mma.sync of a lone warp and the end of its loop took hardly more than three intervals, as two warps have"
+    " them: here the end comes on top"
 )
 SHARED_PIPE = "two warps with chains that nearly fill the pipe lose up to 2 cycles a trip; not modelled"
 SLOW_WAVEFRONTS = "an SMSP takes each wavefront of a load in two cycles; simulated, its bytes alone take time"
@@ -51,9 +51,10 @@ def _cause_of_mma(entry: Entry, smsps: int) -> str:
     program = entry.program
     if program.warps > smsps:
         return SHARED_PIPE if entry.error < 0 else UNFAIR
-    # The tensor core is busy for nearly all of a trip.
-    return BEYOND_ITS_RATE if program.chains * _interval(program) >= NEARLY * entry.measured else OTHER_BUILD
+    return BEYOND_ITS_RATE if program.chains * _apart(program) >= NEARLY * entry.measured else OTHER_BUILD
 
 
-def _interval(program: Microbenchmark) -> int:
-    return load_machine(program.machine).tensor[program.name].interval
+def _apart(program: Microbenchmark) -> float:
+    """Return the cycles from one mma.sync to the next where the tensor core is always busy."""
+    spec = load_machine(program.machine).tensor[program.name]
+    return spec.interval + (spec.beyond.percent / 100 if spec.beyond else 0)

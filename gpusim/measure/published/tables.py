@@ -171,7 +171,8 @@ def _simulated(machine: Machine, program: Microbenchmark, source: str) -> float:
     """
     Return the cycles of a trip.
 
-    A published chain alone is what a latency was read from, with the end of its loop: that latency is its trip.
+    Loops that are not in ``trips.csv`` are chains without an end: a published chain alone, whose trip is what the
+    machine file's latency was read from, the H800's, and loads of this project.
     """
     loop = Loop(source, program.machine, program.instruction, program.name, program.chains)
     cycles = spacings().get(loop, ())

@@ -1,8 +1,9 @@
 """
 ``python -m gpusim.measure.published.trips``: how ptxas spaces the instructions of microbenchmarks' loops.
 
-Nothing holds an mma.sync back but the stalls in control fields: ptxas knows how long one takes, and lets the warp wait
-before the next of its chain. What it does at the end of a loop costs a lone warp cycles that no tensor core takes.
+In the code of sm_80 and sm_90 nothing holds an mma.sync back but the stalls in control fields: ptxas knows how long
+one takes, and lets the warp wait before the next of its chain (on sm_86, whose tensor cores take longer, they are busy
+until then). What it does at the end of a loop costs a lone warp cycles that no tensor core takes.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 from gpusim.cuda.compiler import compile_cubin, find_compiler
 from gpusim.cuda.specialise import Specialisation, kernels_folder
-from gpusim.errors import CannotRun, CheckFailed, GpusimError
+from gpusim.errors import CannotRun, CheckFailed, exit_code_of
 from gpusim.gpu.calibrate.runs import EMULATED, MMA_TYPES
 from gpusim.lower.sass.cubin import kernel_names, read_cubin
 from gpusim.lower.sass.decode import Control, control_field, decode_word
@@ -23,9 +24,10 @@ from gpusim.lower.sass.operands import CodeAddress
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.machine.load import load_machine
 from gpusim.records.record import measured_folder
+from gpusim.units import WARP_SIZE
 
 PUBLISHED, OWN = "trips", "mma"
-"""Sources of loops in ``kernels_cuda/microbench``: in the form of the published ones, and this project's."""
+"""Sources of loops in ``kernels_cuda/microbench``: in the form of those of Sun et al., and this project's."""
 
 MACHINES: Final = {PUBLISHED: ("a100", "rtx3090"), OWN: ("h200",)}
 """Machines for which each source is compiled. For sm_90 nvcc unrolls the published loops until their ends are few."""
@@ -76,20 +78,20 @@ def spacings() -> dict[Loop, tuple[int, ...]]:
     Return, of each loop, the cycles from each timed instruction to the next by ptxas's stalls, over the unrolled trips.
 
     Raises:
-        CannotRun: The file cannot be read.
+        CannotRun: The file cannot be read, or a row has no whole trips.
     """
     path = trips_file()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise CannotRun(f"{path}: spacing of loops cannot be read ({error.strerror or error})") from error
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    return {
-        Loop(row["source"], row["machine"], row["program"], row["name"], int(row["chains"])): tuple(
-            map(int, row["cycles"].split())
-        )
-        for row in rows
-    }
+    found = {}
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        loop = Loop(row["source"], row["machine"], row["program"], row["name"], int(row["chains"]))
+        found[loop] = tuple(map(int, row["cycles"].split()))
+        if len(found[loop]) % loop.chains:
+            raise CannotRun(f"{path}: {loop}: cycles must be of whole trips of {loop.chains}, got {len(found[loop])}")
+    return found
 
 
 def cycles_of(control: Control) -> int:
@@ -157,9 +159,18 @@ def compiled_loops() -> Iterator[tuple[Loop, tuple[int, ...]]]:
         for name in machines:
             architecture = load_machine(name).compute_capability
             kernel = Specialisation(
-                source, "plain", ("-std=c++17",), (1, 1, 1), 32, 0, 0, 0, folder / f"{source}.cu", folder
+                entry=source,
+                build="plain",
+                options=("-std=c++17",),
+                grid=(1, 1, 1),
+                block_threads=WARP_SIZE,
+                shared_bytes=0,
+                k_iterations=0,
+                semaphores=0,
+                source=folder / f"{source}.cu",
+                include=folder,
             )
-            path = compile_cubin(kernel, f"sm_{architecture}")
+            path = compile_cubin(kernel, f"sm_{architecture}", find_compiler("nvcc"))
             data = path.read_bytes()
             for entry in kernel_names(data, str(path)):
                 loop = _loop(source, name, entry)
@@ -177,22 +188,24 @@ def _loop(source: str, machine: str, entry: str) -> Loop | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compile the loops, and write or print their spacing."""
+    """Compile the loops, and write their spacing. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.published.trips", description=__doc__)
     parser.add_argument("--out", type=Path, default=trips_file(), help="file to write (default: %(default)s)")
     parsed = parser.parse_args(arguments)
-    try:
-        compiler = find_compiler()
+
+    def work() -> None:
+        compiler = find_compiler("nvcc")
         rows = sorted(compiled_loops())
-    except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_code
-    with parsed.out.open("w", encoding="utf-8", newline="") as file:
-        file.write(f"# python -m gpusim.measure.published.trips, {compiler.name} {compiler.version}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        writer.writerows((*loop, " ".join(map(str, found))) for loop, found in rows)
-    return 0
+        try:
+            with parsed.out.open("w", encoding="utf-8", newline="") as file:
+                file.write(f"# python -m gpusim.measure.published.trips, {compiler.name} {compiler.version}\n")
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(_COLUMNS)
+                writer.writerows((*loop, " ".join(map(str, found))) for loop, found in rows)
+        except OSError as error:
+            raise CannotRun(f"{parsed.out}: cannot be written ({error.strerror or error})") from error
+
+    return exit_code_of(work)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,25 @@ def committed_rows() -> tuple[Path, ...]:
     return tuple(path for path in (data / "cutlass_h200.json", data / "cutlass_fmha_h200.json") if path.is_file())
 
 
+def rows_of(files: Sequence[Path]) -> tuple[Mapping[str, Any], ...]:
+    """
+    Return the measured rows of files.
+
+    Args:
+        files: JSON files with measured rows under ``rows``.
+
+    Raises:
+        CannotRun: A file cannot be read, or has no rows.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for path in files:
+        try:
+            rows += json.loads(path.read_text(encoding="utf-8"))["rows"]
+        except (OSError, ValueError, KeyError) as error:
+            raise CannotRun(f"{path}: no measured rows ({error})") from error
+    return tuple(rows)
+
+
 def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
     """
     Read CUTLASS's kernels. They are simulated with the estimated streams of CUTLASS's code.
@@ -32,13 +51,7 @@ def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
     Raises:
         CannotRun: A file cannot be read, or has no rows.
     """
-    rows: list[Mapping[str, Any]] = []
-    for path in files:
-        try:
-            rows += json.loads(path.read_text(encoding="utf-8"))["rows"]
-        except (OSError, ValueError, KeyError) as error:
-            raise CannotRun(f"{path}: no measured rows ({error})") from error
-    return tuple(Measured(_name(row), _resolved(row), row["counters"], sms) for row in rows)
+    return tuple(Measured(name_of(row), _resolved(row), row["counters"], sms) for row in rows_of(files))
 
 
 def problem_of(one: Measured) -> str:
@@ -71,7 +84,7 @@ def _resolved(row: Mapping[str, Any]) -> dict[str, Any]:
     return parse_scenario({"machine": "h200", "problem": problem, "kernel": kernel}, row["name"]).resolved()
 
 
-def _name(row: Mapping[str, Any]) -> str:
+def name_of(row: Mapping[str, Any]) -> str:
     """Return a name that no other row has: the kernel's, and the problem's extents."""
     extents = [row[key] for key in "MNK" if key in row] if row["kind"] == "gemm" else _extents(row)
     return f"{row['name']} {'x'.join(map(str, extents))}" + (" causal" if row.get("causal") else "")

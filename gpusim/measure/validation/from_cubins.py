@@ -1,35 +1,32 @@
 """
 ``python -m gpusim.measure.validation.from_cubins``: CUTLASS's kernels, measured and simulated from machine code.
 
-Each kernel is built anew from CUTLASS's headers. It counts where it has the registers and the shared bytes of the one
-that was measured: another compiler may have made another kernel.
+Each kernel is built anew from CUTLASS's headers. It counts where it has the registers of the one that was measured, as
+another compiler may have made another kernel, and where the schedule has its shared bytes.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpusim.cuda.compiler import Compiler, find_compiler
-from gpusim.errors import BadInput, CannotRun, exit_code_of
+from gpusim.cuda.compiler import Compiler
+from gpusim.errors import BadInput, CannotRun, CheckFailed, exit_code_of
 from gpusim.families.registry import family_of
 from gpusim.lower.sass.cubin import kernel_names, read_cubin
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
 from gpusim.machine.load import load_machine
-from gpusim.measure.cutlass_kernels import build, headers
+from gpusim.measure.cutlass_kernels import at_hand, build
 from gpusim.measure.tables.page import put_page, table_row
 from gpusim.measure.tables.speed_table import scenario_of
-from gpusim.measure.validation.cutlass import committed_rows
-from gpusim.measure.validation.observe import Measured, Observation, observation
+from gpusim.measure.validation.cutlass import FUSED_ATTENTION, committed_rows, name_of, rows_of
+from gpusim.measure.validation.observe import CYCLES, Measured, Observation, observation
 from gpusim.measure.validation.statistics import ErrorSummary, summary_of
 from gpusim.records.check_table import percent
 from gpusim.verbs.simulate import simulate
-
-_FIGURES = ("elapsed", "active")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ class BuiltKernel:
         registers: Registers of a thread: built, and measured.
         shared_bytes: Shared memory of a CTA: of the schedule, and measured.
         observations: Its rows, measured and simulated from the machine code; none where the two kernels differ.
-        refusal: Why it could not be built or run; empty where it could.
+        refusal: Why it was not built, or does not do what the schedule says; empty where it does.
     """
 
     name: str
@@ -73,44 +70,37 @@ def built_kernels(
         CannotRun: A file cannot be read, or has no rows.
     """
     rows: dict[str, list[Mapping[str, Any]]] = {}
-    for path in files:
-        try:
-            for row in json.loads(path.read_text(encoding="utf-8"))["rows"]:
-                rows.setdefault(row["name"], []).append(row)
-        except (OSError, ValueError, KeyError) as error:
-            raise CannotRun(f"{path}: no measured rows ({error})") from error
+    for row in rows_of(files):
+        rows.setdefault(row["name"], []).append(row)
     with tempfile.TemporaryDirectory() as folder:
         for name, own in rows.items():
             try:
                 yield _built(name, own, Path(folder) / f"{name}.cubin", include, compiler)
-            except (BadInput, CannotRun) as error:
+            except (BadInput, CannotRun, CheckFailed) as error:
                 yield BuiltKernel(name, refusal=str(error))
             say(name)
 
 
 def _built(name: str, rows: Sequence[Mapping[str, Any]], path: Path, include: Path, compiler: Compiler) -> BuiltKernel:
     first = rows[0]
-    if first["kind"] not in {"gemm", "conv2d_fprop"}:
-        raise BadInput("fused attention is not built here")
+    if first["kind"] == FUSED_ATTENTION:
+        raise BadInput(f"kind must be gemm or conv2d_fprop, got {FUSED_ATTENTION!r}")
     scenario = scenario_of(first)
     machine = load_machine(scenario.machine)
     data = build(scenario, include, compiler)
     path.write_bytes(data)
-    (entry,) = kernel_names(data, str(path))
-    user = read_user_kernel(path, entry)
-    registers = read_cubin(data, entry, str(path)).registers, first["registers_per_thread"]
+    user = read_user_kernel(path, kernel_names(data, str(path))[0])
+    registers = read_cubin(data, user.entry, str(path)).registers, first["registers_per_thread"]
     timed = family_of(scenario).timing.timed_kernels(scenario, machine)[0]
-    shared = timed.shared_bytes, first["shared_bytes"]
-    counts = registers[0] == registers[1] and shared[0] == shared[1]
-    return BuiltKernel(
-        name, registers, shared, tuple(_observed(row, user, machine.sms) for row in rows) if counts else ()
+    found = BuiltKernel(name, registers, (timed.shared_bytes, first["shared_bytes"]))
+    return (
+        replace(found, observations=tuple(_observed(row, user, machine.sms) for row in rows)) if found.counts else found
     )
 
 
 def _observed(row: Mapping[str, Any], user: UserKernel, sms: int) -> Observation:
     scenario = scenario_of(row)
-    extents = "x".join(str(row[key]) for key in "MNKHWCRS" if key in row)
-    measured = Measured(f"{row['name']} {extents}", scenario.resolved(), row["counters"], sms)
+    measured = Measured(name_of(row), scenario.resolved(), row["counters"], sms)
     return observation(measured, simulate(scenario, user=user)[0])
 
 
@@ -123,20 +113,29 @@ def page(kernels: Sequence[BuiltKernel], compiler: Compiler) -> str:
         "",
         (
             f"Built by {compiler.name} {compiler.version} from CUTLASS's headers, and simulated from the cubin: what"
-            " `gpusim run FILE --cubin` does. A kernel counts where it has the registers and the shared bytes of the"
-            f" one that was measured: {len(counted)} of {len(kernels)} do, with {len(seen)} rows."
+            " `gpusim run FILE --cubin` does. A kernel counts where it has the registers of the one that was measured,"
+            f" and the schedule its shared bytes: {len(counted)} of {len(kernels)} do, with {len(seen)} rows."
         ),
         "",
         table_row("figure", "rows", "mean", "median", "90th percentile", "worst", "signed mean"),
         "|" + "---|" * 7,
     ]
-    for figure in _FIGURES:
+    for figure in CYCLES:
         summary = summary_of(seen, figure)
         if summary is not None:
             lines.append(table_row(figure, *_cells(summary)))
     lines += [
         "",
-        table_row("kernel", "registers built", "measured", "shared bytes", "measured", "rows", *_FIGURES, "why not"),
+        table_row(
+            "kernel",
+            "registers built",
+            "measured",
+            "shared bytes of the schedule",
+            "measured",
+            "rows",
+            *CYCLES,
+            "why not",
+        ),
     ]
     lines.append("|" + "---|" * 9)
     lines += [_row(one) for one in kernels]
@@ -145,7 +144,7 @@ def page(kernels: Sequence[BuiltKernel], compiler: Compiler) -> str:
 
 def _cells(summary: ErrorSummary) -> Iterator[str]:
     yield str(summary.kernels)
-    yield from (f"{100 * value:.1f} %" for value in (summary.mean, summary.median, summary.p90))
+    yield from (f"{100 * value:.2f} %" for value in (summary.mean, summary.median, summary.p90))
     yield f"{percent(summary.worst)} {summary.worst_name}".rstrip()
     yield percent(summary.signed)
 
@@ -154,8 +153,8 @@ def _row(one: BuiltKernel) -> str:
     if one.refusal:
         return table_row(one.name, *[""] * 7, one.refusal)
     facts = (*map(str, one.registers), *(f"{size:,}" for size in one.shared_bytes))
-    summaries = (summary_of(one.observations, figure) for figure in _FIGURES)
-    means = (f"{100 * summary.mean:.1f} %" if summary else "" for summary in summaries)
+    summaries = (summary_of(one.observations, figure) for figure in CYCLES)
+    means = (f"{100 * summary.mean:.2f} %" if summary else "" for summary in summaries)
     return table_row(one.name, *facts, str(len(one.observations)), *means, "" if one.counts else "another kernel")
 
 
@@ -167,9 +166,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
 
     def work() -> None:
-        include, compiler = arguments.headers or headers(), find_compiler("nvcc")
-        if include is None:
-            raise CannotRun("CUTLASS's headers are missing: pip install --no-deps -r requirements/cutlass.txt")
+        include, compiler = at_hand(arguments.headers)
         found = tuple(built_kernels(committed_rows(), include, compiler, lambda line: sys.stderr.write(f"{line}\n")))
         put_page(page(found, compiler), arguments.out)
 

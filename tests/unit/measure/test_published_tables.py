@@ -11,7 +11,7 @@ def test_the_page_counts_what_is_met_and_lists_what_is_not():
 
     lines = page([met, met, met, missed], [met]).splitlines()
 
-    assert "75.0 % of 4 entries are met." in lines
+    assert "3 of 4 entries are met, 75.0 %." in lines
     assert "| Sun | Table 9 | 4 | 75 % | -14.2 % |" in lines
     assert "| a100: ldmatrix x1 | 1 | 4 | 5 | 1 | 26.8 | 23.0 | -14.2 % |" in lines
     assert f"| {causes.FEW_LOADS} | 1 | -14.2 % |" in lines

@@ -31,6 +31,7 @@ def test_tables_of_shared_memory_and_barriers_are_met(published):
     assert [one.program for one in published if one.program.instruction != "mma" and abs(one.error) > WITHIN] == []
 
 
+@pytest.mark.compiled
 def test_every_published_mma_and_ldmatrix_of_several_chains_on_ampere_is_spaced(published):
     several = [
         one.program

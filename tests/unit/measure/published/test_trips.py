@@ -1,9 +1,10 @@
 """How ptxas spaces microbenchmarks' loops: read from control fields, worked by hand; the committed file as compiled."""
 
+from pathlib import Path
+
 import pytest
 
-from gpusim.cuda.compiled_kernel import compiler_at_hand
-from gpusim.cuda.compiler import find_compiler
+from gpusim.cuda.compiler import Compiler, find_compiler
 from gpusim.errors import CannotRun, CheckFailed
 from gpusim.lower.sass.decode import Control
 from gpusim.measure.published import trips
@@ -58,16 +59,20 @@ def test_a_chain_alone_of_half_as_much_takes_17_cycles_and_two_of_them_16():
     assert set(zip(two[:-2:2], two[1:-2:2], strict=True)) == {(4, 12)}
 
 
-@pytest.mark.skipif(not compiler_at_hand(), reason="no CUDA compiler")
 def test_the_committed_spacing_is_that_of_its_compiler():
     said = trips.trips_file().read_text().splitlines()[0]
-    compiler = find_compiler()
-    if said.endswith(f", {compiler.name} {compiler.version}"):
-        assert dict(compiled_loops()) == spacings()
+    try:
+        compiler = find_compiler("nvcc")
+    except CannotRun as error:
+        pytest.skip(str(error))
+    if not said.endswith(f", {compiler.name} {compiler.version}"):
+        pytest.skip(f"{compiler.name} {compiler.version} at hand; {said}")
+
+    assert dict(compiled_loops()) == spacings()
 
 
 def test_without_a_compiler_nothing_is_written(monkeypatch, tmp_path, capsys):
-    def none():
+    def none(_):
         raise CannotRun("no CUDA compiler is installed")
 
     monkeypatch.setattr(trips, "find_compiler", none)
@@ -79,7 +84,7 @@ def test_without_a_compiler_nothing_is_written(monkeypatch, tmp_path, capsys):
 
 def test_loops_are_written_in_order(monkeypatch, tmp_path):
     second, first = (Loop(PUBLISHED, "a100", "mma", name, 2) for name in ("m16n8k8.f16.f32", "m16n8k16.f16.f32"))
-    monkeypatch.setattr(trips, "find_compiler", find_none)
+    monkeypatch.setattr(trips, "find_compiler", find_nvcc)
     monkeypatch.setattr(trips, "compiled_loops", lambda: iter([(second, (4, 12)), (first, (8, 16))]))
 
     assert main(["--out", str(tmp_path / "trips.csv")]) == 0
@@ -91,8 +96,27 @@ def test_loops_are_written_in_order(monkeypatch, tmp_path):
     ]
 
 
-def find_none():
-    return type("Compiler", (), {"name": "nvcc", "version": "13.0.88"})
+def find_nvcc(_):
+    return Compiler("nvcc", "13.0.88", Path("nvcc"))
+
+
+def test_a_folder_that_is_missing_is_named(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(trips, "find_compiler", find_nvcc)
+    monkeypatch.setattr(trips, "compiled_loops", lambda: iter(()))
+
+    assert main(["--out", str(tmp_path / "none" / "trips.csv")]) == CannotRun.exit_code
+    assert "trips.csv: cannot be written" in capsys.readouterr().err
+
+
+def test_a_row_of_no_whole_trips_is_refused(monkeypatch, tmp_path):
+    (tmp_path / "trips.csv").write_text("source,machine,program,name,chains,cycles\ntrips,a100,mma,m16n8k8,2,4 12 4\n")
+    monkeypatch.setattr(trips, "trips_file", lambda: tmp_path / "trips.csv")
+    spacings.cache_clear()
+    try:
+        with pytest.raises(CannotRun, match="cycles must be of whole trips of 2, got 3"):
+            spacings()
+    finally:
+        spacings.cache_clear()
 
 
 def test_a_missing_file_is_named(monkeypatch, tmp_path):

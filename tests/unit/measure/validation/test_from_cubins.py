@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from gpusim.errors import CannotRun
+from gpusim.measure import cutlass_kernels
 from gpusim.measure.validation import from_cubins
 from gpusim.measure.validation.from_cubins import BuiltKernel, built_kernels, main, page
 from gpusim.measure.validation.observe import FigurePair, Observation
@@ -35,16 +36,16 @@ def test_the_page_has_errors_of_those_that_count_and_says_of_others_why_not():
     kernels = [
         BuiltKernel("first", (96, 96), (49152, 49152), (seen("first a", 104, 100), seen("first b", 92, 103))),
         BuiltKernel("other", (96, 128), (49152, 49152)),
-        BuiltKernel("fmha", refusal="fused attention is not built here"),
+        BuiltKernel("fmha", refusal="not built"),
     ]
 
     lines = page(kernels, NVCC).splitlines()
 
     assert "1 of 3 do, with 2 rows" in lines[2]
-    assert "| elapsed | 2 | 6.0 % | 6.0 % | 7.6 % | -8.0 % first b | -2.0 % |" in lines
-    assert "| first | 96 | 96 | 49,152 | 49,152 | 2 | 6.0 % | 1.5 % |  |" in lines
+    assert "| elapsed | 2 | 6.00 % | 6.00 % | 7.60 % | -8.0 % first b | -2.0 % |" in lines
+    assert "| first | 96 | 96 | 49,152 | 49,152 | 2 | 6.00 % | 1.50 % |  |" in lines
     assert "| other | 96 | 128 | 49,152 | 49,152 | 0 |  |  | another kernel |" in lines
-    assert lines[-1] == "| fmha |  |  |  |  |  |  |  | fused attention is not built here |"
+    assert lines[-1] == "| fmha |  |  |  |  |  |  |  | not built |"
 
 
 def test_a_kernel_that_cannot_be_built_is_told_and_the_next_one_follows(monkeypatch, tmp_path):
@@ -63,8 +64,42 @@ def test_a_kernel_that_cannot_be_built_is_told_and_the_next_one_follows(monkeypa
     assert [one.name for one in found] == said == [row["name"] for row in taken]
     assert [one.refusal for one in found] == [
         f"nvcc does not compile it: {taken[0]['kind']}",
-        "fused attention is not built here",
+        "kind must be gemm or conv2d_fprop, got 'fmha'",
     ]
+
+
+@pytest.mark.parametrize(("registers", "rows"), [(None, 2), (1, 0)])
+def test_rows_are_simulated_from_the_machine_code_where_it_has_the_registers_that_were_measured(
+    monkeypatch, tmp_path, registers, rows
+):
+    """
+    Elapsed cycles are simulated 10 % too long in both rows of one kernel, which names itself and its extents.
+    """
+    committed = json.loads(from_cubins.committed_rows()[0].read_text())["rows"]
+    own = [row for row in committed if row["name"] == committed[0]["name"]][:2]
+    (tmp_path / "rows.json").write_text(json.dumps({"rows": own}))
+    had = registers or own[0]["registers_per_thread"]
+    entries = []
+
+    def simulated(_scenario, user):
+        entries.append(user.entry)
+        measured = own[len(entries) - 1]["counters"]["sm__cycles_elapsed.max"]
+        cycles = SimpleNamespace(elapsed=1.1 * measured, active=1)
+        return (SimpleNamespace(cycles=cycles, counters={}, stalls={}, ctas=1, stream="compiled", waves=1.0),)
+
+    monkeypatch.setattr(from_cubins, "build", lambda *_: b"cubin")
+    monkeypatch.setattr(from_cubins, "kernel_names", lambda *_: ["kernel"])
+    monkeypatch.setattr(from_cubins, "read_cubin", lambda *_: SimpleNamespace(registers=had))
+    monkeypatch.setattr(from_cubins, "read_user_kernel", lambda _, entry: SimpleNamespace(entry=entry))
+    monkeypatch.setattr(from_cubins, "simulate", simulated)
+    monkeypatch.setattr(from_cubins, "observation", lambda one, result: seen(one.name, 110, result.cycles.active))
+
+    (found,) = built_kernels([tmp_path / "rows.json"], tmp_path, NVCC, lambda _: None)
+
+    assert found.registers == (had, own[0]["registers_per_thread"])
+    assert found.counts == bool(rows)
+    assert [one.name for one in found.observations] == [from_cubins.name_of(row) for row in own][:rows]
+    assert entries == ["kernel"] * rows
 
 
 def test_a_file_without_rows_is_named(tmp_path):
@@ -75,8 +110,7 @@ def test_a_file_without_rows_is_named(tmp_path):
 
 
 def test_without_headers_nothing_is_built(monkeypatch, capsys):
-    monkeypatch.setattr(from_cubins, "headers", lambda: None)
-    monkeypatch.setattr(from_cubins, "find_compiler", lambda _: NVCC)
+    monkeypatch.setattr(cutlass_kernels, "headers", lambda: None)
 
     assert main([]) == CannotRun.exit_code
     assert "CUTLASS's headers are missing" in capsys.readouterr().err
