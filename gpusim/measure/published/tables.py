@@ -18,7 +18,7 @@ from gpusim.measure.published.programs import (
     lds,
     mma,
 )
-from gpusim.measure.published.trips import OWN, PUBLISHED, Loop, spacings
+from gpusim.measure.published.trips import OWN, PUBLISHED, SpacedLoop, spacings
 from gpusim.records.record import measured_folder
 from gpusim.sim.code import Decoded
 
@@ -174,7 +174,7 @@ def _simulated(machine: Machine, program: Microbenchmark, source: str) -> float:
     Loops that are not in ``trips.csv`` are chains without an end: a published chain alone, whose trip is what the
     machine file's latency was read from, the H800's, and loads of this project.
     """
-    loop = Loop(source, program.machine, program.instruction, program.name, program.chains)
+    loop = SpacedLoop(source, program.machine, program.instruction, program.name, program.chains)
     cycles = spacings().get(loop, ())
     trips = len(cycles) // program.chains or 1
     return cycles_of_a_trip(machine, _body(machine, program, cycles), program.warps, program.ctas) / trips

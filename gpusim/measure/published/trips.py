@@ -48,7 +48,7 @@ _TIMED: Final = frozenset({0x23C, 0x237, 0x23D, 0x83B})
 _COLUMNS: Final = ("source", "machine", "program", "name", "chains", "cycles")
 
 
-class Loop(NamedTuple):
+class SpacedLoop(NamedTuple):
     """
     Which loop.
 
@@ -73,7 +73,7 @@ def trips_file() -> Path:
 
 
 @cache
-def spacings() -> dict[Loop, tuple[int, ...]]:
+def spacings() -> dict[SpacedLoop, tuple[int, ...]]:
     """
     Return, of each loop, the cycles from each timed instruction to the next by ptxas's stalls, over the unrolled trips.
 
@@ -87,7 +87,7 @@ def spacings() -> dict[Loop, tuple[int, ...]]:
         raise CannotRun(f"{path}: spacing of loops cannot be read ({error.strerror or error})") from error
     found = {}
     for row in csv.DictReader(line for line in lines if not line.startswith("#")):
-        loop = Loop(row["source"], row["machine"], row["program"], row["name"], int(row["chains"]))
+        loop = SpacedLoop(row["source"], row["machine"], row["program"], row["name"], int(row["chains"]))
         found[loop] = tuple(map(int, row["cycles"].split()))
         if len(found[loop]) % loop.chains:
             raise CannotRun(f"{path}: {loop}: cycles must be of whole trips of {loop.chains}, got {len(found[loop])}")
@@ -146,7 +146,7 @@ def _target(word: int, address: int, architecture: int) -> int | None:
     return branch.operand("t", CodeAddress).address // INSTRUCTION_BYTES
 
 
-def compiled_loops() -> Iterator[tuple[Loop, tuple[int, ...]]]:
+def compiled_loops() -> Iterator[tuple[SpacedLoop, tuple[int, ...]]]:
     """
     Compile the loops and yield how each is spaced.
 
@@ -178,13 +178,13 @@ def compiled_loops() -> Iterator[tuple[Loop, tuple[int, ...]]]:
                     yield loop, spacing(read_cubin(data, entry, str(path)).code, architecture, entry)
 
 
-def _loop(source: str, machine: str, entry: str) -> Loop | None:
+def _loop(source: str, machine: str, entry: str) -> SpacedLoop | None:
     """Return which loop a kernel has; None of this project's that has no such chain."""
     program, kind, *rest = entry.split("_")
     if source == OWN:
         alone = program == "chains" and rest[1:] == ["2"] and kind != EMULATED
-        return Loop(source, machine, "mma", _TYPES[kind], int(rest[0])) if alone else None
-    return Loop(source, machine, program, _TYPES.get(kind, kind), int(rest[0]))
+        return SpacedLoop(source, machine, "mma", _TYPES[kind], int(rest[0])) if alone else None
+    return SpacedLoop(source, machine, program, _TYPES.get(kind, kind), int(rest[0]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -49,7 +49,7 @@ _PERCENT: Final = r"([\d.]+) %"
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class CycleBar:
     """
     One bar, and the figure that is held to it.
 
@@ -147,7 +147,7 @@ def reports_folder() -> Path:
     return measured_folder().parent
 
 
-def bars(reports: Path) -> Iterator[Bar]:
+def bars(reports: Path) -> Iterator[CycleBar]:
     """
     Yield every bar with what the reports say of it.
 
@@ -162,50 +162,52 @@ def bars(reports: Path) -> Iterator[Bar]:
             yield replace(bar, suspected=doubt.suspected, experiment=doubt.experiment)
 
 
-def _bars(reports: Path) -> Iterator[Bar]:
+def _bars(reports: Path) -> Iterator[CycleBar]:
     held_out = reports / "validation" / "held_out.json"
     own = ("streams", "compiled")
     for figure in CYCLES:
         errors = _at(held_out, *own, "overall", figure)
-        yield Bar(f"held-out, {figure}, mean", errors["mean"], MOST_MEAN)
-        yield Bar(f"held-out, {figure}, 90th percentile", errors["p90"], MOST_P90)
-        yield Bar(f"held-out, {figure}, worst", errors["worst"], MOST_WORST)
+        yield CycleBar(f"held-out, {figure}, mean", errors["mean"], MOST_MEAN)
+        yield CycleBar(f"held-out, {figure}, 90th percentile", errors["p90"], MOST_P90)
+        yield CycleBar(f"held-out, {figure}, worst", errors["worst"], MOST_WORST)
         gemm = _at(held_out, *own, "groups", "kind", "gemm", figure)
-        yield Bar(f"held-out GEMM, {figure}, mean", gemm["mean"], MOST_GEMM)
+        yield CycleBar(f"held-out GEMM, {figure}, mean", gemm["mean"], MOST_GEMM)
         estimated = _at(held_out, "streams", "estimated", "overall", figure)
-        yield Bar(f"held-out, estimated, {figure}, mean", estimated["mean"], MOST_ESTIMATED)
+        yield CycleBar(f"held-out, estimated, {figure}, mean", estimated["mean"], MOST_ESTIMATED)
     development = reports / "validation" / "development.json"
     for figure in CYCLES:
         mean = _at(development, "cutlass", "errors", "estimated", figure)["mean"]
-        yield Bar(f"CUTLASS's kernels, from the configuration, {figure}, mean", mean, MOST_CUTLASS)
+        yield CycleBar(f"CUTLASS's kernels, from the configuration, {figure}, mean", mean, MOST_CUTLASS)
     best = _at(development, "cutlass", "best_within", "estimated")
     within = f"within {100 * BEST_WITHIN:.0f} % of the true one"
-    yield Bar(f"CUTLASS's kernels, problems whose predicted best is {within}", best, LEAST_BEST, at_least=True)
+    yield CycleBar(f"CUTLASS's kernels, problems whose predicted best is {within}", best, LEAST_BEST, at_least=True)
     cubins = reports / "validation" / "from_cubins.md"
     for figure in CYCLES:
         mean = _share(cubins, rf"^\| {figure} \| \d+ \| {_PERCENT}")
-        yield Bar(f"CUTLASS's kernels, from cubins, {figure}, mean", mean, MOST_CUBINS)
+        yield CycleBar(f"CUTLASS's kernels, from cubins, {figure}, mean", mean, MOST_CUBINS)
     stalls = _at(held_out, *own, "stalls")
-    yield Bar("held-out, stalls, share of a reason", stalls["points"] / 100, MOST_POINTS)
-    yield Bar("held-out, the largest reason is right", stalls["largest_right"], LEAST_LARGEST, at_least=True)
+    yield CycleBar("held-out, stalls, share of a reason", stalls["points"] / 100, MOST_POINTS)
+    yield CycleBar("held-out, the largest reason is right", stalls["largest_right"], LEAST_LARGEST, at_least=True)
     for figure, most in MOST_TRAFFIC.items():
-        yield Bar(f"held-out, {figure}, mean", _at(held_out, *own, "overall", figure)["mean"], most)
+        yield CycleBar(f"held-out, {figure}, mean", _at(held_out, *own, "overall", figure)["mean"], most)
     for figure in CYCLES:
         errors = _at(held_out, *own, "k_tiles", figure)
-        yield Bar(f"held-out, k tile of {errors['kernels']} pairs, {figure}, mean", errors["mean"], MOST_K_TILE)
+        yield CycleBar(f"held-out, k tile of {errors['kernels']} pairs, {figure}, mean", errors["mean"], MOST_K_TILE)
     pairs = _at(held_out, *own, "k_tiles", "elapsed")["kernels"]
-    yield Bar("held-out, pairs that differ in the sum", pairs, LEAST_PAIRS, at_least=True, is_share=False)
+    yield CycleBar("held-out, pairs that differ in the sum", pairs, LEAST_PAIRS, at_least=True, is_share=False)
     met, entries = _stated(reports / "published_tables.md", r"^(\d+) of (\d+) entries are met")
     what = f"published tables, entries within {100 * WITHIN:.0f} %"
-    yield Bar(what, int(met) / int(entries), LEAST_PUBLISHED, at_least=True)
+    yield CycleBar(what, int(met) / int(entries), LEAST_PUBLISHED, at_least=True)
     fitted = sum(figure.kind == "fitted" for figure in load_machine(MACHINE).figures)
-    yield Bar(f"fitted figures of {MACHINE}", fitted, MOST_FITTED, is_share=False)
+    yield CycleBar(f"fitted figures of {MACHINE}", fitted, MOST_FITTED, is_share=False)
     sampled = reports / "sampling_error.md"
-    yield Bar("sampled beside exact, elapsed, mean", _share(sampled, rf"by {_PERCENT} in the mean"), MOST_SAMPLED)
+    yield CycleBar("sampled beside exact, elapsed, mean", _share(sampled, rf"by {_PERCENT} in the mean"), MOST_SAMPLED)
     worst = _share(sampled, rf"in the mean and {_PERCENT} at most")
-    yield Bar("sampled beside exact, elapsed, largest", worst, MOST_SAMPLED_WORST)
+    yield CycleBar("sampled beside exact, elapsed, largest", worst, MOST_SAMPLED_WORST)
     noticed, tried = _stated(reports / "mutations.md", r"(\d+) of (\d+) mutations are noticed")
-    yield Bar("mutations of the machine that fail a test", int(noticed) / int(tried), LEAST_MUTATIONS, at_least=True)
+    yield CycleBar(
+        "mutations of the machine that fail a test", int(noticed) / int(tried), LEAST_MUTATIONS, at_least=True
+    )
 
 
 def _at(path: Path, *keys: str) -> Any:
@@ -237,7 +239,7 @@ def _share(path: Path, pattern: str) -> float:
     return float(_stated(path, pattern)[0]) / 100
 
 
-def page(found: Sequence[Bar]) -> str:
+def page(found: Sequence[CycleBar]) -> str:
     """Return the page as markdown."""
     missed = [bar for bar in found if not bar.met]
     lines = [
@@ -268,7 +270,7 @@ def page(found: Sequence[Bar]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _shown(bar: Bar, value: float) -> str:
+def _shown(bar: CycleBar, value: float) -> str:
     return f"{100 * value:.3g} %" if bar.is_share else f"{value:g}"
 
 

@@ -11,7 +11,7 @@ from gpusim.measure.published.tables import (
     published_file,
     share_within,
 )
-from gpusim.measure.published.trips import PUBLISHED, Loop, spacings
+from gpusim.measure.published.trips import PUBLISHED, SpacedLoop, spacings
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_every_published_mma_and_ldmatrix_of_several_chains_on_ampere_is_spaced(
 
     assert len(several) > 50
     for of in several:
-        assert Loop(PUBLISHED, of.machine, of.instruction, of.name, of.chains) in spacings()
+        assert SpacedLoop(PUBLISHED, of.machine, of.instruction, of.name, of.chains) in spacings()
 
 
 @pytest.mark.compiled

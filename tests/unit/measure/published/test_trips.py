@@ -8,7 +8,16 @@ from gpusim.cuda.compiler import Compiler, find_compiler
 from gpusim.errors import CannotRun, CheckFailed
 from gpusim.lower.sass.decode import Control
 from gpusim.measure.published import trips
-from gpusim.measure.published.trips import OWN, PUBLISHED, Loop, compiled_loops, cycles_of, main, spacing, spacings
+from gpusim.measure.published.trips import (
+    OWN,
+    PUBLISHED,
+    SpacedLoop,
+    compiled_loops,
+    cycles_of,
+    main,
+    spacing,
+    spacings,
+)
 
 HMMA, NOP, BRA = 0x23C, 0x918, 0x947
 ALWAYS = 7 << 12
@@ -52,8 +61,8 @@ def test_a_kernel_without_such_a_loop_fails():
 
 def test_a_chain_alone_of_half_as_much_takes_17_cycles_and_two_of_them_16():
     """46 of 48 gaps have a NOP that yields; two at the loop's control and end do not. Two chains are 4 and 12 apart."""
-    alone = spacings()[Loop(OWN, "h200", "mma", "m16n8k8.f16.f32", 1)]
-    two = spacings()[Loop(OWN, "h200", "mma", "m16n8k8.f16.f32", 2)]
+    alone = spacings()[SpacedLoop(OWN, "h200", "mma", "m16n8k8.f16.f32", 1)]
+    two = spacings()[SpacedLoop(OWN, "h200", "mma", "m16n8k8.f16.f32", 2)]
 
     assert sorted(alone) == [16] * 2 + [17] * 46
     assert set(zip(two[:-2:2], two[1:-2:2], strict=True)) == {(4, 12)}
@@ -83,7 +92,7 @@ def test_without_a_compiler_nothing_is_written(monkeypatch, tmp_path, capsys):
 
 
 def test_loops_are_written_in_order(monkeypatch, tmp_path):
-    second, first = (Loop(PUBLISHED, "a100", "mma", name, 2) for name in ("m16n8k8.f16.f32", "m16n8k16.f16.f32"))
+    second, first = (SpacedLoop(PUBLISHED, "a100", "mma", name, 2) for name in ("m16n8k8.f16.f32", "m16n8k16.f16.f32"))
     monkeypatch.setattr(trips, "find_compiler", find_nvcc)
     monkeypatch.setattr(trips, "compiled_loops", lambda: iter([(second, (4, 12)), (first, (8, 16))]))
 

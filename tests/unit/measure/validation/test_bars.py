@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from gpusim.errors import CannotRun
-from gpusim.measure.validation.bars import Bar, bars, main, page, reports_folder
+from gpusim.measure.validation.bars import CycleBar, bars, main, page, reports_folder
 
 READ = (
     *("validation/held_out.json", "validation/development.json", "validation/from_cubins.md"),
@@ -47,11 +47,11 @@ def test_of_every_bar_that_is_missed_it_is_said_what_is_suspected_and_what_would
 
 
 def test_a_bar_is_met_at_its_limit_and_an_error_by_its_size():
-    assert Bar("", 0.15, 0.15).met
-    assert Bar("", -0.14, 0.15).met
-    assert not Bar("", -0.16, 0.15).met
-    assert Bar("", 12, 12, at_least=True).met
-    assert not Bar("", 11, 12, at_least=True).met
+    assert CycleBar("", 0.15, 0.15).met
+    assert CycleBar("", -0.14, 0.15).met
+    assert not CycleBar("", -0.16, 0.15).met
+    assert CycleBar("", 12, 12, at_least=True).met
+    assert not CycleBar("", 11, 12, at_least=True).met
 
 
 def test_values_are_those_of_the_reports(reports):
