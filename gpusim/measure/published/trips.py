@@ -50,7 +50,7 @@ _COLUMNS: Final = ("source", "machine", "program", "name", "chains", "cycles")
 
 class SpacedLoop(NamedTuple):
     """
-    Which loop.
+    A loop of a microbenchmark, by what it is compiled from and for.
 
     Attributes:
         source: ``PUBLISHED`` or ``OWN``.
