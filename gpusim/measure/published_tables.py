@@ -53,7 +53,7 @@ def page(published: Sequence[Entry], own: Sequence[Entry]) -> str:
 def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
-    met = sum(abs(one.error) <= WITHIN for one in entries)
+    met = sum(one.met for one in entries)
     yield f"{met} of {len(entries)} entries are met, {100 * share_within(entries):.1f} %."
     yield ""
     yield from _head("source", "table", "entries", "met", "worst")
@@ -61,7 +61,7 @@ def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
         own = [one for one in entries if (one.source, one.place) == (source, place)]
         worst = max(own, key=lambda one: abs(one.error))
         yield table_row(source, place, str(len(own)), f"{100 * share_within(own):.0f} %", percent(worst.error))
-    missed = [one for one in entries if abs(one.error) > WITHIN]
+    missed = [one for one in entries if not one.met]
     yield ""
     yield from _head("suspected cause", "misses", "worst")
     for cause in dict.fromkeys(map(cause_of, missed)):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from gpusim.errors import BadInput
-from gpusim.records.record import measured_folder
+from gpusim.records.record import reports_folder
 
 Half: TypeAlias = Literal["development", "held-out"]
 
@@ -111,7 +111,7 @@ def shown_records(folder: Path) -> tuple[Path, ...]:
 
 def halves_file() -> Path:
     """Return the path of the frozen list, beside the records."""
-    return measured_folder().parent / "validation" / HALVES
+    return reports_folder() / "validation" / HALVES
 
 
 def load_halves(path: Path | None = None) -> Halves:

@@ -146,8 +146,21 @@ def measured_folder() -> Path:
     """
     Return the folder of the records: in the source tree gpusim runs from, or for a wheel under the current folder.
     """
-    tree = _TREE if (_TREE / "pyproject.toml").is_file() else Path()
-    return tree / "reports" / "measured"
+    return reports_folder() / "measured"
+
+
+def reports_folder() -> Path:
+    """Return the folder of the reports, which that of the records is in."""
+    return _tree() / "reports"
+
+
+def golden_folder() -> Path:
+    """Return the folder of the data that tests hold results to, beside the reports."""
+    return _tree() / "tests" / "golden" / "data"
+
+
+def _tree() -> Path:
+    return _TREE if (_TREE / "pyproject.toml").is_file() else Path()
 
 
 def to_json(record: Record) -> str:

@@ -3,7 +3,7 @@
 
 #include "common.cuh"
 
-#define MMA_TYPE(NAME, ACC, NA, NB, NC, TEXT, OPERANDS, ...)                          \
+#define MMA_TYPE(NAME, ACC, NA, NB, NC, TEXT, OPERANDS, ...)                                      \
     struct NAME {                                                                                 \
         using Acc = ACC;                                                                          \
         static constexpr int kA = NA, kB = NB, kC = NC;                                           \

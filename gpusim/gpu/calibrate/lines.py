@@ -167,6 +167,8 @@ MIXED_STREAMED: Final = 1 << 23
 """Bytes that each SM of mixed.cu goes over: what the L2 keeps, and what it brings from DRAM, or writes to it."""
 
 _MIXED_BEFORE, _MIXED_CYCLES = 80_000, 240_000
+_NO_ROLES: Final = np.uint64(0)
+"""A null pointer in place of what each SM does."""
 
 
 class _Mixed(NamedTuple):
@@ -202,17 +204,22 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     data, stored = (device.cupy.zeros(device.sms * MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
     for case in _mixed_cases()[:: 29 if quick else 1]:
-        counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
-        sizes = (np.uint64(case.read_span), stored, np.uint64(case.stored_span), np.uint64(0), np.int32(case.copiers))
-        times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
-        arguments = (counts, data, *sizes, *times)
-        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
-        for _ in range(_LAUNCHES):
-            device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
-        found = device.cupy.asnumpy(counts).astype(np.int64)
+        found = _mixed_groups(device, data, stored, case)
         read, kept = (found.sum(axis=0) * _GROUP_BYTES / _MIXED_CYCLES).tolist()
         rows.append(case._asdict() | {"read": round(read, 2), "stored": round(kept, 2)})
     return rows
+
+
+def _mixed_groups(device: Device, data: Any, stored: Any, case: _Mixed, role_of: Any = _NO_ROLES) -> IntArray:
+    """Return commit groups and bursts of stores of each SM, of shape (SMs, 2); all do both without ``role_of``."""
+    counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
+    spans = (data, np.uint64(case.read_span), stored, np.uint64(case.stored_span))
+    times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
+    arguments = (counts, *spans, role_of, np.int32(case.copiers), *times)
+    threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
+    for _ in range(_LAUNCHES):
+        device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
+    return np.asarray(device.cupy.asnumpy(counts), dtype=np.int64)
 
 
 _COPIES, _STORES = 1, 2
@@ -267,17 +274,11 @@ def measure_roles(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     rows: list[MeasuredRow] = []
     data, stored = (device.cupy.zeros(device.sms * MIXED_RESIDENT, dtype=np.uint8) for _ in range(2))
-    span = np.uint64(MIXED_RESIDENT)
     for case in _role_cases()[:: 29 if quick else 1]:
-        counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
         copying, storing = (_named(name, device.sms) for name in (case.copying, case.storing))
         role_of = device.cupy.asarray((_COPIES * copying + _STORES * storing).astype(np.int32))
-        times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, 0, 0))
-        arguments = (counts, data, span, stored, span, role_of, np.int32(case.copiers), *times)
-        threads, shared = (case.copiers + case.storers) * WARP, max(4 * case.copiers * _GROUP_BYTES, LONE_CTA_BYTES)
-        for _ in range(_LAUNCHES):
-            device.launch("mixed", "mixed", arguments, ctas=device.sms, threads=threads, shared=shared)
-        bytes_a_cycle = device.cupy.asnumpy(counts).astype(np.int64) * _GROUP_BYTES / _MIXED_CYCLES
+        mixed = _Mixed(MIXED_RESIDENT, MIXED_RESIDENT, case.copiers, case.storers)
+        bytes_a_cycle = _mixed_groups(device, data, stored, mixed, role_of) * _GROUP_BYTES / _MIXED_CYCLES
         row: MeasuredRow = dict(case._asdict())
         for name, own, sms in (("read", bytes_a_cycle[:, 0], copying), ("stored", bytes_a_cycle[:, 1], storing)):
             found = own[sms] if sms.any() else np.zeros(1)

@@ -190,9 +190,13 @@ def write_rows(path: Path, rows: Sequence[MeasuredRow], provenance: dict[str, st
         writer.writerows({key: _printed(value) for key, value in row.items()} for row in rows)
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path: Path, what: str = "rows") -> list[dict[str, str]]:
     """
-    Read the rows of a file that ``write_rows`` wrote. Values are text.
+    Read the rows of a CSV file in which lines of "#" are no rows, as ``write_rows`` writes it. Values are text.
+
+    Args:
+        path: The file.
+        what: What it has, in the message of an error.
 
     Raises:
         CannotRun: The file cannot be read.
@@ -200,7 +204,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise CannotRun(f"{path}: cannot be read ({error.strerror})") from error
+        raise CannotRun(f"{path}: {what} cannot be read ({error.strerror or error})") from error
     return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 

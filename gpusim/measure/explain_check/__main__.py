@@ -9,7 +9,7 @@ from gpusim.errors import GpusimError
 from gpusim.measure.explain_check.chosen import development_records, for_bounds, pairs
 from gpusim.measure.explain_check.compared import bound_rows, gain_rows
 from gpusim.measure.explain_check.page import BOUND_BAR, NEAR_BAR, SIGN_BAR, page, share
-from gpusim.records.record import measured_folder
+from gpusim.records.record import reports_folder
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.explain_check", description=__doc__)
     parser.add_argument("--gpu", default="h200", help="GPU whose records to use")
-    parser.add_argument("--out", type=Path, default=measured_folder().parent / "explain.md", help="the page")
+    parser.add_argument("--out", type=Path, default=reports_folder() / "explain.md", help="the page")
     arguments = parser.parse_args(argv)
     try:
         records = development_records(arguments.gpu)

@@ -1,12 +1,11 @@
 """Tables of microbenchmarks, published ones and this project's, with what the same program takes when simulated."""
 
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gpusim.errors import CannotRun
+from gpusim.gpu.calibrate.runner import read_rows
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.measure.published.programs import (
@@ -19,7 +18,7 @@ from gpusim.measure.published.programs import (
     mma,
 )
 from gpusim.measure.published.trips import OWN, PUBLISHED, SpacedLoop, spacings
-from gpusim.records.record import measured_folder
+from gpusim.records.record import golden_folder, measured_folder
 from gpusim.sim.code import Decoded
 
 WITHIN: Final = 0.05
@@ -79,10 +78,15 @@ class Entry:
         """(simulated - measured) / measured."""
         return (self.simulated - self.measured) / self.measured
 
+    @property
+    def met(self) -> bool:
+        """Whether the simulated value misses the measured one by ``WITHIN`` at most."""
+        return abs(self.error) <= WITHIN
+
 
 def published_file() -> Path:
     """Return the path of the published tables, in the source tree."""
-    return measured_folder().parents[1] / "tests" / "golden" / "data" / "published" / "tables.csv"
+    return golden_folder() / "published" / "tables.csv"
 
 
 def published_entries() -> tuple[Entry, ...]:
@@ -149,17 +153,13 @@ def _own_rows(folder: Path) -> Iterator[tuple[str, Microbenchmark, float]]:
 
 
 def share_within(entries: Iterable[Entry]) -> float:
-    """Return the share of entries whose simulated value misses the measured one by ``WITHIN`` at most."""
-    within = [abs(entry.error) <= WITHIN for entry in entries]
-    return sum(within) / len(within)
+    """Return the share of entries that are met."""
+    met = [entry.met for entry in entries]
+    return sum(met) / len(met)
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise CannotRun(f"{path}: a table of microbenchmarks cannot be read ({error.strerror or error})") from error
-    yield from csv.DictReader(line for line in lines if not line.startswith("#"))
+def _rows(path: Path) -> list[dict[str, str]]:
+    return read_rows(path, "a table of microbenchmarks")
 
 
 def _own_wavefronts(instruction: str, name: str) -> int:

@@ -17,13 +17,14 @@ from typing import Final, NamedTuple
 from gpusim.cuda.compiler import compile_cubin, find_compiler
 from gpusim.cuda.specialise import Specialisation, kernels_folder
 from gpusim.errors import CannotRun, CheckFailed, exit_code_of
+from gpusim.gpu.calibrate.runner import read_rows
 from gpusim.gpu.calibrate.runs import EMULATED, MMA_TYPES
 from gpusim.lower.sass.cubin import kernel_names, read_cubin
 from gpusim.lower.sass.decode import Control, control_field, decode_word
 from gpusim.lower.sass.operands import CodeAddress
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.machine.load import load_machine
-from gpusim.records.record import measured_folder
+from gpusim.records.record import golden_folder
 from gpusim.units import WARP_SIZE
 
 PUBLISHED, OWN = "trips", "mma"
@@ -69,7 +70,7 @@ class SpacedLoop(NamedTuple):
 
 def trips_file() -> Path:
     """Return the path of the committed spacing, in the source tree."""
-    return measured_folder().parents[1] / "tests" / "golden" / "data" / "published" / "trips.csv"
+    return golden_folder() / "published" / "trips.csv"
 
 
 @cache
@@ -81,12 +82,8 @@ def spacings() -> dict[SpacedLoop, tuple[int, ...]]:
         CannotRun: The file cannot be read, or a row has no whole trips.
     """
     path = trips_file()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise CannotRun(f"{path}: spacing of loops cannot be read ({error.strerror or error})") from error
     found = {}
-    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+    for row in read_rows(path, "spacing of loops"):
         loop = SpacedLoop(row["source"], row["machine"], row["program"], row["name"], int(row["chains"]))
         found[loop] = tuple(map(int, row["cycles"].split()))
         if len(found[loop]) % loop.chains:

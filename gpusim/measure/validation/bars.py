@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.machine.load import load_machine
@@ -20,7 +20,7 @@ from gpusim.measure.published.tables import WITHIN
 from gpusim.measure.tables.page import put_page, table_row
 from gpusim.measure.validation.observe import CYCLES
 from gpusim.measure.validation.validate import BEST_WITHIN
-from gpusim.records.record import measured_folder
+from gpusim.records.record import reports_folder
 
 MACHINE: Final = "h200"
 
@@ -142,11 +142,6 @@ NOT_MEASURED: Final = (
 )
 
 
-def reports_folder() -> Path:
-    """Return the folder of the reports, in the source tree."""
-    return measured_folder().parent
-
-
 def bars(reports: Path) -> Iterator[CycleBar]:
     """
     Yield every bar with what the reports say of it.
@@ -163,37 +158,37 @@ def bars(reports: Path) -> Iterator[CycleBar]:
 
 
 def _bars(reports: Path) -> Iterator[CycleBar]:
-    held_out = reports / "validation" / "held_out.json"
+    held_out = _validation(reports / "validation" / "held_out.json")
     own = ("streams", "compiled")
     for figure in CYCLES:
-        errors = _at(held_out, *own, "overall", figure)
+        errors = held_out.at(*own, "overall", figure)
         yield CycleBar(f"held-out, {figure}, mean", errors["mean"], MOST_MEAN)
         yield CycleBar(f"held-out, {figure}, 90th percentile", errors["p90"], MOST_P90)
         yield CycleBar(f"held-out, {figure}, worst", errors["worst"], MOST_WORST)
-        gemm = _at(held_out, *own, "groups", "kind", "gemm", figure)
+        gemm = held_out.at(*own, "groups", "kind", "gemm", figure)
         yield CycleBar(f"held-out GEMM, {figure}, mean", gemm["mean"], MOST_GEMM)
-        estimated = _at(held_out, "streams", "estimated", "overall", figure)
+        estimated = held_out.at("streams", "estimated", "overall", figure)
         yield CycleBar(f"held-out, estimated, {figure}, mean", estimated["mean"], MOST_ESTIMATED)
-    development = reports / "validation" / "development.json"
+    development = _validation(reports / "validation" / "development.json")
     for figure in CYCLES:
-        mean = _at(development, "cutlass", "errors", "estimated", figure)["mean"]
+        mean = development.at("cutlass", "errors", "estimated", figure)["mean"]
         yield CycleBar(f"CUTLASS's kernels, from the configuration, {figure}, mean", mean, MOST_CUTLASS)
-    best = _at(development, "cutlass", "best_within", "estimated")
+    best = development.at("cutlass", "best_within", "estimated")
     within = f"within {100 * BEST_WITHIN:.0f} % of the true one"
     yield CycleBar(f"CUTLASS's kernels, problems whose predicted best is {within}", best, LEAST_BEST, at_least=True)
     cubins = reports / "validation" / "from_cubins.md"
     for figure in CYCLES:
         mean = _share(cubins, rf"^\| {figure} \| \d+ \| {_PERCENT}")
         yield CycleBar(f"CUTLASS's kernels, from cubins, {figure}, mean", mean, MOST_CUBINS)
-    stalls = _at(held_out, *own, "stalls")
+    stalls = held_out.at(*own, "stalls")
     yield CycleBar("held-out, stalls, share of a reason", stalls["points"] / 100, MOST_POINTS)
     yield CycleBar("held-out, the largest reason is right", stalls["largest_right"], LEAST_LARGEST, at_least=True)
     for figure, most in MOST_TRAFFIC.items():
-        yield CycleBar(f"held-out, {figure}, mean", _at(held_out, *own, "overall", figure)["mean"], most)
+        yield CycleBar(f"held-out, {figure}, mean", held_out.at(*own, "overall", figure)["mean"], most)
     for figure in CYCLES:
-        errors = _at(held_out, *own, "k_tiles", figure)
+        errors = held_out.at(*own, "k_tiles", figure)
         yield CycleBar(f"held-out, k tile of {errors['kernels']} pairs, {figure}, mean", errors["mean"], MOST_K_TILE)
-    pairs = _at(held_out, *own, "k_tiles", "elapsed")["kernels"]
+    pairs = held_out.at(*own, "k_tiles", "elapsed")["kernels"]
     yield CycleBar("held-out, pairs that differ in the sum", pairs, LEAST_PAIRS, at_least=True, is_share=False)
     met, entries = _stated(reports / "published_tables.md", r"^(\d+) of (\d+) entries are met")
     what = f"published tables, entries within {100 * WITHIN:.0f} %"
@@ -210,17 +205,27 @@ def _bars(reports: Path) -> Iterator[CycleBar]:
     )
 
 
-def _at(path: Path, *keys: str) -> Any:
-    """Return what a validation has under some keys."""
+class _Validation(NamedTuple):
+    """A validation's report, and the file that it was read from."""
+
+    path: Path
+    report: Any
+
+    def at(self, *keys: str) -> Any:
+        """Return what it has under some keys."""
+        found = self.report
+        for key in keys:
+            if not isinstance(found, dict) or found.get(key) is None:
+                raise CannotRun(f"{self.path}: {'.'.join(keys)} must be there, no {key!r}")
+            found = found[key]
+        return found
+
+
+def _validation(path: Path) -> _Validation:
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        return _Validation(path, json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise CannotRun(f"{path}: no validation ({error})") from error
-    for key in keys:
-        if not isinstance(found, dict) or found.get(key) is None:
-            raise CannotRun(f"{path}: {'.'.join(keys)} must be there, no {key!r}")
-        found = found[key]
-    return found
 
 
 def _stated(path: Path, pattern: str) -> tuple[str, ...]:

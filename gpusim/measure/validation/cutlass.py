@@ -9,7 +9,7 @@ from gpusim.errors import CannotRun
 from gpusim.families.registry import parse_scenario
 from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.measure.validation.observe import Measured
-from gpusim.records.record import measured_folder
+from gpusim.records.record import golden_folder
 
 FUSED_ATTENTION = "fmha"
 """Kind of the rows of CUTLASS's fused attention."""
@@ -17,8 +17,8 @@ FUSED_ATTENTION = "fmha"
 
 def committed_rows() -> tuple[Path, ...]:
     """Return the committed files of rows, as far as the source tree is here."""
-    data = measured_folder().parents[1] / "tests" / "golden" / "data"
-    return tuple(path for path in (data / "cutlass_h200.json", data / "cutlass_fmha_h200.json") if path.is_file())
+    files = (golden_folder() / name for name in ("cutlass_h200.json", "cutlass_fmha_h200.json"))
+    return tuple(path for path in files if path.is_file())
 
 
 def rows_of(files: Sequence[Path]) -> tuple[Mapping[str, Any], ...]:

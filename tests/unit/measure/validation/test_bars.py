@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from gpusim.errors import CannotRun
-from gpusim.measure.validation.bars import CycleBar, bars, main, page, reports_folder
+from gpusim.measure.validation.bars import CycleBar, bars, main, page
+from gpusim.records.record import reports_folder
 
 READ = (
     *("validation/held_out.json", "validation/development.json", "validation/from_cubins.md"),
