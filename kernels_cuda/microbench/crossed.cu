@@ -2,7 +2,7 @@
 #include "common.cuh"
 
 enum Most { kSts16 = 0, kSts8 = 1, kSts4 = 2, kLds16 = 3, kLdsm = 4 };
-enum Few { kNothing = 0, kCopies = 1, kLoads = 2, kLds = 3, kWideLds = 4, kSts = 5, kStg = 6, kMatrix = 7 };
+enum Few { kNothing = 0, kCopies = 1, kLoads = 2, kLds = 3, kWideLds = 4, kSts = 5, kStg = 6, kMatrix = 7, kZeros = 8 };
 
 constexpr u32 kMostWarps = 16, kFewWarps = 4, kEach = 4;
 constexpr u32 kMostBytes = kEach * 512;        // of shared memory of a warp of the most
@@ -53,6 +53,7 @@ DEVICE void crossed(u64* counts, char* data, u32 window, u32 gap) {
                 const u64 from = global + at + i * 512;
                 u32(&v)[4] = value[i];
                 if (kFew == kCopies) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + lane * 16), "l"(from) : "memory");
+                if (kFew == kZeros) asm volatile("cp.async.cg.shared.global [%0], [%1], 16, 0;" ::"r"(to + lane * 16), "l"(from) : "memory");
                 if (kFew == kLoads) asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "l"(from) : "memory");
                 if (kFew == kLds) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(v[0]) : "r"(to + lane * 4) : "memory");
                 if (kFew == kWideLds) asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(to + lane * 16) : "memory");
@@ -61,7 +62,7 @@ DEVICE void crossed(u64* counts, char* data, u32 window, u32 gap) {
                 if (kFew == kMatrix) ldmatrix_x4(v, to + lane * 16);
                 if (kFew == kLoads || kFew == kLds || kFew == kWideLds || kFew == kMatrix) left += v[0] ^ v[3];
             }
-            if (kFew == kCopies) {
+            if (kFew == kCopies || kFew == kZeros) {
                 asm volatile("cp.async.commit_group;\ncp.async.wait_group 3;" ::: "memory");
                 offset = (offset + kEach * 512) % kFewBytes;
             }
@@ -81,5 +82,5 @@ DEVICE void crossed(u64* counts, char* data, u32 window, u32 gap) {
 #define FEW(MOST, NAME)                                                                                                     \
     CROSSED(MOST, NAME, kNothing, nothing) CROSSED(MOST, NAME, kCopies, copies) CROSSED(MOST, NAME, kLoads, loads)          \
     CROSSED(MOST, NAME, kLds, lds4) CROSSED(MOST, NAME, kWideLds, lds16) CROSSED(MOST, NAME, kSts, sts16)                   \
-    CROSSED(MOST, NAME, kStg, stg) CROSSED(MOST, NAME, kMatrix, ldmatrix)
+    CROSSED(MOST, NAME, kStg, stg) CROSSED(MOST, NAME, kMatrix, ldmatrix) CROSSED(MOST, NAME, kZeros, zeros)
 FEW(kSts16, sts16) FEW(kSts8, sts8) FEW(kSts4, sts4) FEW(kLds16, lds16) FEW(kLdsm, ldmatrix)

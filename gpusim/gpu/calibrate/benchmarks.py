@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together
+from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
 from gpusim.machine.spec import printed_value
@@ -90,6 +90,8 @@ BENCHMARKS: dict[str, _Measure] = {
     "wide": memory.measure_wide,
     "astern": memory.measure_astern,
     "amid": tiles.measure_amid,
+    "zeros": written.measure_zeros,
+    "steps": written.measure_steps,
 }
 """Benchmarks by the name of their CSV file."""
 

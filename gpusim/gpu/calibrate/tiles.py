@@ -433,7 +433,7 @@ def _issued(  # noqa: PLR0917 - as a launch's
 CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix": 4}
 """What 16 warps do to keep the data stage busy, and the wavefronts of one."""
 
-_CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix")
+_CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix", "zeros")
 """What four warps do beside them."""
 
 _CROSSED_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = (16, 4), 40_000, 64 << 10
