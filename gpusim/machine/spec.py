@@ -329,6 +329,19 @@ class L1LinesSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L1StoresSpec:
+    """
+    How stores to global memory pass the L1 of an SM.
+
+    Attributes:
+        bytes_per_cycle: Bytes of one that go to the SM's port in a cycle. Meanwhile no other store goes on, be it to
+            shared memory, and what is behind that waits with it.
+    """
+
+    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
+
+
+@dataclass(frozen=True, slots=True)
 class L1Spec:
     """
     The L1 data cache of one SM.
@@ -341,6 +354,7 @@ class L1Spec:
         bytes_per_cycle: Bytes per cycle that the cache delivers.
         store_buffer_bytes: Bytes of stores that can wait for the SM's way to the L2 before they hold other accesses.
         lines: How lines come that loads lack; None where that is not known, and they come as those of copies.
+        stores: How stores pass; None where that is not known, and one holds no other.
     """
 
     bytes: Annotated[int, FigureUnit("bytes")]
@@ -350,6 +364,7 @@ class L1Spec:
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     store_buffer_bytes: Annotated[int, FigureUnit("bytes", least=0)]
     lines: L1LinesSpec | None
+    stores: L1StoresSpec | None
 
 
 @dataclass(frozen=True, slots=True)

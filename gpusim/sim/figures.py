@@ -39,6 +39,7 @@ class Figures(NamedTuple):
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
         l1_line_interval: Cycles from one line that loads lack to the next; 0 where they come as copies' do.
+        l1_store_bytes: Bytes of a store that pass to the SM's port in a cycle, in which no other store goes on; 0: all.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
         constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
@@ -103,6 +104,7 @@ class Figures(NamedTuple):
     copy_interval: int
     load_hit: int
     l1_line_interval: int
+    l1_store_bytes: int
     copy_hit: int
     barrier_base: int
     barrier_per_warp: int
@@ -220,6 +222,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         copy_interval=machine.mio.sm_interval if pace is None else pace.interval,
         load_hit=machine.l1.hit_latency,
         l1_line_interval=0 if machine.l1.lines is None else machine.l1.lines.interval,
+        l1_store_bytes=0 if machine.l1.stores is None else machine.l1.stores.bytes_per_cycle,
         copy_hit=machine.l1.hit_latency if copy is None else copy.l1_latency,
         barrier_base=machine.barrier.base,
         barrier_per_warp=machine.barrier.per_warp,

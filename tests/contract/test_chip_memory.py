@@ -107,7 +107,7 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
     """
     chip = quiet(figures=FIGURES)
 
-    assert chip.dispatch_output(chip.smsp_width, 0, 1, 0, 65, 0, 0) == 65
+    assert chip.dispatch_output(chip.smsp_width, 0, 1, 0, 65, 0, 0, 0) == 65
     assert chip.dispatch(chip.smsp_width, 5, 1, 0, 0, 0, 0, 0) == 68
     assert chip.dispatch(0, 5, 1, 0, 0, 0, 0, 0) == 6
     chip.clear(0)
@@ -144,21 +144,21 @@ def test_a_barrier_waits_for_nothing_that_is_stored_to_global_memory_or_loaded(c
     assert issues(core, before, instruction(BAR), HALF._replace(joins=True), memory=memory) == [0, 1, 23]
 
 
-def test_copies_of_no_lane_leave_when_the_data_stage_has_written_zeros_for_those_before(core):
+def test_copies_of_no_lane_write_their_zeros_one_after_another(core):
     """
-    A cycle and 4 wavefronts each: they leave at 1, 6 and 11.
+    Four wavefronts each: they have 1 to 4, 5 to 8 and 9 to 12.
 
-    They have hit 40 cycles after they left. An LDS before one holds it up for 3 cycles.
+    They have hit 40 cycles after the last of those. An LDS before one holds it up for 3 cycles.
     """
     none = {"zero_fills": True, "activity": 0}
 
-    assert landed(core, copy(0, **none), copy(0, **none), copy(0, **none)) == [41, 46, 51]
-    assert landed(core, lds(), copy(0, **none)) == [44]
+    assert landed(core, copy(0, **none), copy(0, **none), copy(0, **none)) == [44, 48, 52]
+    assert landed(core, lds(), copy(0, **none)) == [47]
 
 
 def test_an_lds_behind_a_copy_of_zeros_waits_for_the_data_stage(core):
-    """It leaves at 6, as a copy would, and is there 22 cycles after."""
-    assert landed(core, copy(0), lds(activity=0)) == [6 + 22]
+    """Its four wavefronts have 1 to 4: it leaves at 5, and is there 22 cycles after."""
+    assert landed(core, copy(0), lds(activity=0)) == [5 + 22]
 
 
 def test_a_wavefront_more_than_the_data_stage_serves_takes_another_cycle(core):

@@ -7,7 +7,7 @@ from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED, TENSOR
+from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED, TENSOR, WRITES_BITS
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
@@ -235,7 +235,7 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
     for _ in range(6):
         chip.dispatch(chip.smsp_width, 0, 100, 0, 0, 0, 0, 0)
-    chip.dispatch_output(0, 0, 1, 0, 10, 0, 0)
+    chip.dispatch_output(0, 0, 1, 0, 10, 0, 0, 0)
     chip.dispatch_copy(0, 1, 1, 3, 0, 0, 1)
 
     assert chip.ample == 0
@@ -311,9 +311,9 @@ def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_syn
     assert freed(core, *code, registers_an_mma=0) == 3 + 11
 
 
-@pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 6), (32, 34)])
-def test_a_copy_that_writes_zeros_takes_a_cycle_and_their_wavefronts(core, wavefronts, leaves):
-    """It leaves at 1; a load behind it comes at 3, and leaves when the data stage is free, at 1 + 1 + 4 or 1 + 33."""
+@pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 5), (32, 33)])
+def test_a_copy_that_writes_zeros_takes_their_wavefronts(core, wavefronts, leaves):
+    """It leaves at 1; a load behind it comes at 3, and leaves when the data stage is free, at 1 + 4 or 1 + 32."""
     zeros = copy(0)._replace(wavefronts=((wavefronts,),))
 
     assert landed(core, zeros, lds(activity=0)) == [leaves - 1 + 23]
@@ -366,6 +366,77 @@ def test_a_store_takes_a_cycle_longer_for_each_write_of_a_line_that_comes_and_a_
     (taken,) = landed(core, *code, memory=memory, fill_bytes=fill_bytes)
     (alone,) = landed(core, *code, memory=memory, fill_bytes=0)
     assert taken - alone == (0 if is_load else longer)
+
+
+def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
+    """
+    Look-ups are over at 10; lines come at 8, 11 and, in two halves, 13. Four wavefronts of zeros have 10, 12, 14, 15.
+
+    The next copy's look-up, or its zeros, begin at 16: 16 to 19. A load that is there at 12 finds 13, and then 16.
+    """
+    chip = quiet(figures=FIGURES._replace(fill_bytes=64))
+    chip.tag_free[0] = 10
+    for at, sectors in ((8, 4), (11, 4), (13, 2), (13, 2)):
+        chip.to_write[chip.writes_next[0]] = at << WRITES_BITS | sectors
+        chip.writes_next[0] += 1
+
+    assert chip.write_zeros(0, 3, 0, 4) == 15
+    assert (chip.tag_free[0], chip.tagged[0], chip.last_look_up[0]) == (16, 10, 10)
+    assert (chip.reserve(0, 12, 2, 0), chip.staged_last) == (13, 16)
+    assert chip.write_zeros(0, 3, 0, 4) == 19
+
+
+def test_what_has_come_when_a_copy_of_zeros_issues_holds_it_no_longer():
+    """Of lines at 8 and 11, and an issue at 9, the second alone: zeros from 8 on have 8, 9, 10 and 12."""
+    chip = quiet(figures=FIGURES._replace(fill_bytes=64))
+    for number, at in enumerate((8, 11)):
+        chip.to_write[number] = at << WRITES_BITS | 4
+    chip.writes_next[0] = 2
+
+    assert chip.write_zeros(0, 8, 9, 4) == 12
+
+
+def test_a_copy_of_zeros_waits_for_a_place_among_those_that_wait_for_look_ups(core):
+    """
+    Places for one: four copies of 32 wavefronts begin at 1, 33, 65 and 97, and the load behind waits with the last.
+
+    The second is the first that waits, from 3 to 33; the fourth has room at 65, when the third begins, and so has the
+    load, which the data stage takes behind its zeros, at 129.
+    """
+    zeros = copy(0)._replace(wavefronts=((32,),))
+
+    assert landed(core, *[zeros] * 4, lds(activity=0), look_ups=1) == [129 - 1 + 23]
+
+
+def test_what_is_stored_next_waits_for_a_store_s_way_to_the_port_and_a_load_does_not():
+    """
+    Stores of a wavefront with a way of 7 cycles: one leaves at 5, the next at 12, and one to shared memory at 19.
+
+    A load that comes behind them leaves at 20; one right behind the first leaves at 6.
+    """
+    chip, own = quiet(figures=FIGURES), quiet().smsp_width
+    written = 3 * chip.sms
+
+    assert chip.dispatch_output(0, 4, 1, 0, 0, 0, written, 7) == 5
+    assert chip.dispatch(own, 5, 1, 0, 0, 0, 0, 0) == 6
+    assert chip.dispatch_output(own, 6, 1, 0, 0, 0, written, 7) == 12
+    assert chip.dispatch(0, 7, 1, 0, 0, 0, 0, written) == 19
+    assert chip.dispatch(own, 8, 1, 0, 0, 0, 0, 0) == 20
+
+
+@pytest.mark.parametrize(("sectors", "written"), [(16, 9), (8, 6), (4, 4), (1, 4)])
+def test_a_store_s_way_takes_its_bytes(core, sectors, written):
+    """
+    At 72 bytes a cycle, to the nearest cycle: of 512, 256, 128 and 32 bytes 7, 4, 2 and none.
+
+    The store to global memory leaves at 1; one of a wavefront to shared memory is there at 3, and leaves when the way
+    is free, at 8, 5 and 3: it is written a cycle later. Where no way is known it leaves when the data stage is free.
+    """
+    memory = Memory(outputs=[(sectors, IN_L2)])
+    code = [store(0), sts(1, activity=0)]
+
+    assert landed(core, *code, memory=memory, l1_store_bytes=72) == [written]
+    assert landed(core, *code, memory=memory, l1_store_bytes=0) == [max(3, 1 + sectors // 4) + 1]
 
 
 def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():

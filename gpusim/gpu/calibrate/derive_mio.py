@@ -354,6 +354,25 @@ def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     )
 
 
+_STEP_WARPS, _STEP_STORES = 4, (2, 4)
+
+
+def _store_way(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return the bytes of a store to global memory for each cycle by which it puts off what follows it in a step."""
+
+    def cycles(stores: int) -> float:
+        return mean(t["steps"].numbers("cycles", bytes=16, warps=_STEP_WARPS, stores=stores))
+
+    few, many = _STEP_STORES
+    each = (cycles(many) - cycles(few)) / ((many - few) * _STEP_WARPS)
+    if each <= 0:
+        raise NotMeasured
+    return _LOAD_BYTES / each, (
+        f"steps.csv, {many} stores of 16 bytes a lane by each of {_STEP_WARPS} warps less {few}: "
+        f"{each:.2f} cycles for each {_LOAD_BYTES} bytes"
+    )
+
+
 _LOAD_BYTES: Final = 512
 """Of a warp whose lanes load 16 bytes each."""
 
@@ -428,6 +447,7 @@ MIO_FORMULAS: dict[str, Formula] = {
     "dispatch.memory.load_percent": _beside_mma("ld.global.cg"),
     "dispatch.memory.store_percent": _beside_mma("st.global.128"),
     "l1.store_buffer_bytes": _store_buffer,
+    "l1.stores.bytes_per_cycle": _store_way,
     "l1.lines.interval": _line_interval,
     "l1.lines.look_ups": _load_look_ups,
     "shared.stores.apart": _stores_apart,

@@ -53,7 +53,7 @@ cdef class Chip:
     cdef Lines l2
     cdef Calendar calendar
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, tensor, mio, smsp_width, past_smsps, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, most_outstanding, most_through, most_sent, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, tensor, mio, smsp_width, past_smsps, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, way_takes, most_outstanding, most_through, most_sent, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
@@ -68,7 +68,7 @@ cdef class Chip:
     cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef long long[::1] awaited_warp, awaited_board, awaited_passes, awaited_landed, awaited_first, awaited_next, given, found, loads_free
-    cdef long long[::1] staged, to_write, writes_next, writes_noted, reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, barrier_free, cold, line_ready, streamed, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] staged, to_write, writes_next, writes_noted, reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, lines_noted, sectors_noted, store_way, barrier_free, cold, line_ready, streamed, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplies, clock, asleep, last, active, blocked, planned, rivals, members
     cdef long long[::1] cta, expected, soonest, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
@@ -118,6 +118,9 @@ cdef class Chip:
     @cython.locals(joins=bint, yields=bint, again=bint)
     cdef long long reserve(self, long long stage, long long at, long long cycles, long long written) noexcept
     cdef long long note_writes(self, long long sm, long long at) noexcept
+    cdef long long note_lines(self, long long sm, long long at) noexcept
+    cdef long long write_zeros(self, long long sm, long long at, long long issued, long long cycles) noexcept
+    cdef void looks_up_at(self, long long sm, long long at) noexcept
     cdef bint passes_again(self, long long written, long long cycle, bint again) noexcept
     cdef long long tags(self) noexcept
     cdef long long tag(self, long long sm, long long at, long long cycles) noexcept
@@ -151,13 +154,13 @@ cdef class Chip:
     cdef long long dispatch(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long apart, long long written) noexcept
     cdef long long dispatch_copy(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long warp, long long beside) noexcept
     @cython.locals(alone=bint)
-    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room, long long beside, long long written) noexcept
-    cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp, long long written) noexcept
+    cdef long long queue_up(self, long long smsp, long long at, long long cycles, long long registers, long long until, long long waits, long long own, long long entries, long long interval, long long apart, long long room, long long beside, long long written, long long way) noexcept
+    cdef long long dispatch_output(self, long long smsp, long long at, long long cycles, long long registers, long long room, long long warp, long long written, long long way) noexcept
     cdef void leave_queue(self, long long smsp, long long at, long long registers, long long entries) noexcept
     @cython.locals(comes=bint)
     cdef long long memory(self, long long smsp, long long warp, long long at) noexcept
     cdef long long load(self, long long smsp, long long warp, long long at) noexcept
-    @cython.locals(comes=bint, looks_up=bint)
+    @cython.locals(comes=bint, looks_up=bint, blank=bint)
     cdef long long copy_async(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept

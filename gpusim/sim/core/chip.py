@@ -555,7 +555,7 @@ class Chip:
         self.copy_release, self.mufu_dispatch = figures.copy_release, figures.mufu_dispatch
         self.copy_interval = figures.copy_interval
         self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
-        self.line_interval = figures.l1_line_interval
+        self.line_interval, self.way_takes = figures.l1_line_interval, figures.l1_store_bytes
         self.barrier_base, self.barrier_each = figures.barrier_base, figures.barrier_per_warp
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
         self.fetch_miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
@@ -621,10 +621,14 @@ class Chip:
     def mio_of(self, sms: int) -> None:
         """Make the queue of each SM, the data stage behind them, look-ups of copies, and the way of loads' lines."""
         self.sm_queue, self.sm_queue_at, self.collected = zeros(sms * self.sm_depth), zeros(sms), 0
-        # Data stages, behind them the ways of lines that loads lack, and then those from the SMSPs' queues to the SM's.
-        self.staged, self.staged_last = pages(4 * sms * STAGE_WORDS), 0
-        self.full_from, self.full_to = zeros(4 * sms), zeros(4 * sms)
+        # Data stages, behind them the ways of lines that loads lack, those from the SMSPs' queues to the SM's, and what
+        # copies write, as stores see it and as zeros do.
+        self.staged, self.staged_last = pages(5 * sms * STAGE_WORDS), 0
+        self.full_from, self.full_to = zeros(5 * sms), zeros(5 * sms)
         self.to_write, self.writes_next, self.writes_noted = pages(sms * TO_WRITE), zeros(sms), zeros(sms)
+        self.lines_noted, self.sectors_noted = zeros(sms), zeros(sms)
+        # From when a store finds the way to the SM's port free.
+        self.store_way = zeros(sms)
         # Loads on their way, in the order of their issue.
         self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
         self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
@@ -1353,9 +1357,51 @@ class Chip:
         for number in range(max(self.writes_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
             line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
             if line >> WRITES_BITS >= at:
-                self.come(3 * self.sms + sm, line >> WRITES_BITS, line & WRITES_MASK)
+                size = (line & WRITES_MASK) * SECTOR_BYTES
+                self.come(3 * self.sms + sm, line >> WRITES_BITS, (size + self.fill_bytes - 1) // self.fill_bytes)
         self.writes_noted[sm] = self.writes_next[sm]
         return 3 * self.sms + sm
+
+    def note_lines(self, sm: int, at: int) -> int:
+        """
+        Let what copies bring to an SM from a cycle on take cycles in which no zeros are written (D3).
+
+        A cycle for a line, be it in parts, whose writes take all banks. Return where these stand.
+        """
+        for number in range(max(self.lines_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
+            line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
+            if line >> WRITES_BITS >= at:
+                self.sectors_noted[sm] += line & WRITES_MASK
+                if self.sectors_noted[sm] >= SECTORS_PER_LINE:
+                    self.come(4 * self.sms + sm, line >> WRITES_BITS, 1)
+                    self.sectors_noted[sm] -= SECTORS_PER_LINE
+        self.lines_noted[sm] = self.writes_next[sm]
+        return 4 * self.sms + sm
+
+    def write_zeros(self, sm: int, at: int, issued: int, cycles: int) -> int:
+        """
+        Write a copy's zeros, in the turn of copies that look up lines; return the cycle of the last ones (D21).
+
+        What copies bring goes first (zeros.csv).
+        """
+        stage = self.note_lines(sm, issued)
+        first, cycle = -1, max(at, self.tag_free[sm])
+        while cycles > 0:
+            if self.state_of(stage, cycle) == 0:
+                self.take_cycle(stage, cycle, ISSUED)
+                self.reserve(sm, cycle, 1, 0)
+                first = cycle if first < 0 else first
+                cycles -= 1
+            cycle += 1
+        self.tag_free[sm] = cycle
+        self.looks_up_at(sm, first)
+        return cycle - 1
+
+    def looks_up_at(self, sm: int, at: int) -> None:
+        """Note that a copy waits for its look-up, or to write its zeros, until a cycle."""
+        self.tagged[sm * self.look_ups + self.tag_turn[sm]] = at
+        self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
+        self.last_look_up[sm] = at
 
     def passes_again(self, written: int, cycle: int, again: bool) -> bool:
         """
@@ -1599,19 +1645,20 @@ class Chip:
         (``cleared``).
         """
         waits = self.beside_mma(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0, written)
+        return self.queue_up(smsp, at, cycles, registers, until, waits, 1, 1, self.sm_interval, apart, 0, 0, written, 0)
 
     def dispatch_output(  # noqa: PLR0917 - in C all are
-        self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int, written: int
+        self, smsp: int, at: int, cycles: int, registers: int, room: int, warp: int, written: int, way: int
     ) -> int:
         """
         Queue a load or store of an epilogue in the MIO; return the cycle at which the data stage takes it.
 
         A store waits in the queue of its SMSP until the SM's port has room for it (``room``), and so does what its SMSP
-        issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing).
+        issues behind it. Those of other SMSPs pass (stored.csv, loads of an SMSP that stores nothing). Its data takes
+        the way to the port for some cycles (``way``).
         """
         waits = self.beside_mma(smsp, warp, at, registers)
-        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0, written)
+        return self.queue_up(smsp, at, cycles, registers, 0, waits, 1, 1, self.sm_interval, 0, room, 0, written, way)
 
     def dispatch_copy(  # noqa: PLR0917 - in C all are
         self, smsp: int, at: int, cycles: int, registers: int, until: int, warp: int, beside: int
@@ -1630,7 +1677,7 @@ class Chip:
         entries_of_sm, interval = max(1, registers), self.copy_interval
         waits = self.between_mma(smsp, warp, at, registers, self.copy_registers)
         return self.queue_up(
-            smsp, at, cycles, registers, until, waits, entries, entries_of_sm, interval, 0, 0, beside, 0
+            smsp, at, cycles, registers, until, waits, entries, entries_of_sm, interval, 0, 0, beside, 0, 0
         )
 
     def queue_up(  # noqa: PLR0917 - in C all are
@@ -1648,13 +1695,15 @@ class Chip:
         room: int,
         beside: int,
         written: int,
+        way: int,
     ) -> int:
         """
         Queue an instruction that takes entries of its SMSP's queue and the SM's; return when it is the stage's.
 
         A store without room at the SM's port, and what its SMSP issues behind it until it has room, wait in the queue
         of the SMSP, and hold no other's (stored.csv). What goes ``beside`` the data stage takes cycles of it, but waits
-        for none.
+        for none. While a store to global memory has the ``way`` to the port, the next store, be it to shared memory,
+        waits, and all behind it (steps.csv).
         """
         sm = self.sm_of[smsp]
         collected = max(at + 1, self.mio_free[smsp]) + waits
@@ -1667,14 +1716,14 @@ class Chip:
             collected = self.reserve(2 * self.sms + sm, max(collected, self.sm_queue[entry]), interval, 0)
         if apart:
             turn = sm * apart + self.apart_turn[sm]
-            passes = max(collected, self.apart_until[turn])
+            passes = max(collected, self.apart_until[turn], self.store_way[sm])
             self.block(sm, collected, passes)
             passes = max(passes, self.cleared[sm])
             leaves = self.reserve(sm, max(passes, until), cycles, written)
             self.apart_until[turn] = leaves
             self.apart_turn[sm] = (self.apart_turn[sm] + 1) % apart
         else:
-            passes = max(collected, until)
+            passes = max(collected, until, self.store_way[sm]) if written else max(collected, until)
             self.block(sm, collected, passes)
             passes = max(passes, self.cleared[sm])
             if beside:
@@ -1682,6 +1731,8 @@ class Chip:
             else:
                 passes = self.reserve(sm, passes, cycles, written) if cycles else self.next_free(sm, passes)
             leaves = passes
+            if way:
+                self.store_way[sm] = leaves + way
         self.leave_queue(smsp, collected, registers, own)
         if not alone:
             place = self.sm_queue_at[sm]
@@ -1739,7 +1790,10 @@ class Chip:
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
                 room = self.room_of_port(sm) if lines else 0
                 written = self.note_writes(sm, at) if lines else 0
-                leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp, written)
+                way = (
+                    (sectors * SECTOR_BYTES + self.way_takes // 2) // self.way_takes if lines and self.way_takes else 0
+                )
+                leaves = self.dispatch_output(smsp, at, self.staged_cycles(lines), registers, room, warp, written, way)
                 landed = self.output(sm, warp, at, leaves, sectors)
         if self.write[code] >= 0:
             self.hold(warp, self.write[code], landed, reason)
@@ -1796,15 +1850,15 @@ class Chip:
         looks_up = comes and not self.through_l1[code]
         # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
         wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-        # It takes the data stage for longer where it fills lines of one class (one_sm.csv).
-        cycles = self.copy_stage + self.apart[code] if looks_up else 1
-        if not comes and wavefronts:
-            cycles += self.staged_cycles(wavefronts)
-        until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up else 0
+        # It takes the data stage for longer where it fills lines of one class (one_sm.csv), and for zeros when they are
+        # written.
+        blank = not comes and wavefronts > 0
+        cycles = self.copy_stage + self.apart[code] if looks_up else int(not blank)
+        until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up or blank else 0
         lacked = self.lacked(sm) if comes and not looks_up and self.most_through else 0
         if lacked:
             until = self.room_for(self.sms + sm, 0, lacked, self.most_through)
-        registers = self.registers[code] if comes else 0
+        registers = self.registers[code] if comes or blank else 0
         leaves = self.dispatch_copy(smsp, at, cycles, registers, until, warp, 1 if looks_up else 0)
         begins = leaves
         if looks_up:
@@ -1812,10 +1866,10 @@ class Chip:
             # does the end of a group behind it (fills.csv).
             found = self.room_for(sm, leaves, self.places(), self.most_outstanding) if self.most_outstanding else leaves
             begins = self.tag(sm, found, self.tags() + self.apart[code])
-            self.tagged[sm * self.look_ups + self.tag_turn[sm]] = begins
-            self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
+            self.looks_up_at(sm, begins)
             self.tagged_apart[warp] = self.apart[code]
-            self.last_look_up[sm] = begins
+        elif blank:
+            begins = self.write_zeros(sm, leaves, at, self.staged_cycles(wavefronts))
         landed = self.copy(sm, begins, at, code)
         if looks_up:
             landed += self.wavefront_latency * (self.tags() - 1)
@@ -1978,9 +2032,8 @@ class Chip:
                 landed = self.fill_known(sm, slot, mask, start, issued)
             done = max(done, landed)
             if self.fill_bytes:
-                writes = (sectors_in(mask) * SECTOR_BYTES + self.fill_bytes - 1) // self.fill_bytes
                 line_place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
-                self.to_write[line_place] = landed + beyond << WRITES_BITS | writes
+                self.to_write[line_place] = landed + beyond << WRITES_BITS | sectors_in(mask)
                 self.writes_next[sm] += 1
         return done + beyond
 

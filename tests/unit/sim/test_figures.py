@@ -50,6 +50,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         copy_interval=2,
         load_hit=32,
         l1_line_interval=0,
+        l1_store_bytes=0,
         copy_hit=39,
         barrier_base=22,
         barrier_per_warp=2,

@@ -263,6 +263,7 @@ def test_every_figure_of_the_issue_is_derived(measured):
         "async_copy.queue_percent",
         "async_copy.stage",  # fitted to main loops
         "l1.store_buffer_bytes",  # nor do its stores wait
+        "l1.stores.bytes_per_cycle",  # nor hold what follows them in a step
         "shared.banks",
         "shared.bank_bytes",
         "shared.atomic_wavefronts",  # nor an atomic of many lanes at a word more than one of few

@@ -489,12 +489,12 @@ def test_of_two_scoreboards_that_are_freed_together_the_lower_one_names_the_wait
 
 def test_wait_group_waits_for_the_groups_before_the_last_n(core):
     """
-    Group 0 zero-fills: it is there 39 cycles after it left the queue. Group 1 comes from DRAM.
+    Group 0 zero-fills: it is there 39 cycles after the last of its four wavefronts. Group 1 comes from DRAM.
 
-    LDGSTS at 0 leaves at 1, lands at 40. COMMIT at 1 leaves at 5, and LDGSTS, at 2, leaves at 9: 4 cycles lie between
-    two that leave. COMMIT at 3. wait_group(1) may issue when group 0 is there: 40. wait_group(0) when group 1 is: it
-    leaves at 9, the L2 takes it up at 9, DRAM brings it 566 cycles later, and a copy takes 39 - 33 = 6 more than a
-    load: 581.
+    LDGSTS at 0 leaves at 1, writes until 4, lands at 43. COMMIT at 1 leaves at 5, and LDGSTS, at 2, leaves at 9: 4
+    cycles lie between two that leave. COMMIT at 3. wait_group(1) may issue when group 0 is there: 43. wait_group(0)
+    when group 1 is: it leaves at 9, the L2 takes it up at 9, DRAM brings it 566 cycles later, and a copy takes 39 - 33
+    = 6 more than a load: 581.
     """
     code = [copy(0), instruction(COMMIT), copy(1), instruction(COMMIT)]
     code += [instruction(DEPBAR, pending=1), instruction(DEPBAR, pending=0), instruction(PIPE)]
@@ -502,18 +502,18 @@ def test_wait_group_waits_for_the_groups_before_the_last_n(core):
 
     ran = execute(core, (code, 1), memory=Memory([(0, ()), one_sector]))
 
-    assert ran.warps[0, 0].issues == [0, 1, 2, 3, 40, 581, 582, 583]
+    assert ran.warps[0, 0].issues == [0, 1, 2, 3, 43, 581, 582, 583]
     waits = Counter({reason: end - begin for begin, end, reason in ran.warps[0, 0].spans if end - begin > 1})
-    assert waits["long_scoreboard"] == 581 - 41
+    assert waits["long_scoreboard"] == 581 - 44
 
 
 def test_an_empty_group_completes_with_the_one_before_it(core):
-    """Copies complete in the order of their groups: the empty group 1 is there when group 0 is, at 40."""
+    """Copies complete in the order of their groups: the empty group 1 is there when group 0 is, at 43."""
     code = [copy(0), instruction(COMMIT), instruction(COMMIT), instruction(DEPBAR, pending=0)]
 
     ran = execute(core, (code, 1), memory=Memory([(0, ())]))
 
-    assert ran.warps[0, 0].issues[:4] == [0, 1, 2, 40]
+    assert ran.warps[0, 0].issues[:4] == [0, 1, 2, 43]
 
 
 def test_wait_group_with_fewer_groups_than_n_waits_for_nothing(core):
@@ -845,9 +845,10 @@ def test_a_request_of_32_lines_finds_room_in_the_smallest_l1(core):
 
 
 def test_a_copy_of_nothing_asks_nobody(core):
+    """It is there a hit behind the last of the zeros that it writes."""
     log, chip = taken(core, [asked()])
 
-    assert log == [HIT]
+    assert log == [HIT + 3]
     assert chip.l2_sectors == 0
 
 
