@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microben
 ARRIVED, STORED = (MeasuredTable(FOLDER, name) for name in ("arrived", "stored"))
 FIGURES = figures_of(load_machine("h200"), 0, busy=False)
 
-SECTORS, WAVEFRONTS, REGISTERS = 16, 4, 6
+SECTORS, WAVEFRONTS, REGISTERS, WAY = 16, 4, 6, 7
 """Of a store of 16 bytes a lane: 512 bytes, the data stage's cycles for them, and those of its address and data."""
 
 APART, LOADS_AT = 4, 40
@@ -33,7 +33,7 @@ def passes(stores, *, barred):
     for place, number in product(range(stores), (1, 2, 3)):
         smsp = number * chip.smsp_width
         at = max(APART * place, chip.port_free[smsp + chip.mio])
-        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0, 0)
+        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0, 0, WAY)
         chip.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)

@@ -5,9 +5,9 @@ import pytest
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate import ldgsts_experiment
-from gpusim.gpu.calibrate.ldgsts_experiment import LDGSTS_METRICS, Case, cases, hypotheses
-from gpusim.gpu.calibrate.ldgsts_patterns import NO_SOURCE, gemm_patterns, row_pattern
+from gpusim.gpu.calibrate.ldgsts import experiment as ldgsts_experiment
+from gpusim.gpu.calibrate.ldgsts.experiment import LDGSTS_METRICS, Case, cases, hypotheses
+from gpusim.gpu.calibrate.ldgsts.patterns import NO_SOURCE, gemm_patterns, row_pattern
 from gpusim.gpu.calibrate.runner import read_rows
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.ldgsts_patterns import (
+from gpusim.gpu.calibrate.ldgsts.patterns import (
     NO_SOURCE,
     Pattern,
     gemm_patterns,
@@ -236,7 +236,7 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     wanted = cases()
     found, missing = ncu.existing(LDGSTS_METRICS, ncu.available_metrics())
     progress(f"{len(wanted)} launches, {len(found)} metrics")
-    command = [sys.executable, "-m", "gpusim.gpu.calibrate.ldgsts_experiment", "--launches"]
+    command = [sys.executable, "-m", "gpusim.gpu.calibrate.ldgsts.experiment", "--launches"]
     launches, dropped = ncu.profile(command, found, kernels="^copies_")
     names = [launch.name.split("(", maxsplit=1)[0] for launch in launches]
     if names != [case.kernel for case in wanted]:
@@ -273,8 +273,8 @@ def _description(case: Case) -> MeasuredRow:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``python -m gpusim.gpu.calibrate.ldgsts_experiment OUTDIR``: profile, write the CSV, print its path."""
-    parser = argparse.ArgumentParser(prog="python -m gpusim.gpu.calibrate.ldgsts_experiment", description=run.__doc__)
+    """Run ``python -m gpusim.gpu.calibrate.ldgsts.experiment OUTDIR``: profile, write the CSV, print its path."""
+    parser = argparse.ArgumentParser(prog="python -m gpusim.gpu.calibrate.ldgsts.experiment", description=run.__doc__)
     parser.add_argument("output_dir", type=Path, nargs="?")
     parser.add_argument("--launches", action="store_true", help="only launch the kernels, for ncu to profile")
     given = parser.parse_args(arguments)
