@@ -1,7 +1,7 @@
 // A step of an epilogue and what follows it: stores to global memory, a barrier, stores to shared memory, a barrier, loads.
 #include "common.cuh"
 
-constexpr int kMatrices = 4;      // ld.shared of 16 bytes at the end
+constexpr int kReads = 4;      // ld.shared of 16 bytes at the end
 constexpr u32 kWarpBytes = 8192;  // of shared memory of a warp
 constexpr u32 kWarpSpan = 65536;  // of global memory
 constexpr u32 kHalf = kWarpBytes / 2;
@@ -35,15 +35,15 @@ DEVICE void steps(u64* counts, char* data, u32 trips, u32 rest, u32 nothing) {
         for (int i = 0; i < kShared; ++i)
             asm volatile("st.volatile.shared.v2.u32 [%0], {%1, %2};" ::"r"(own + i * 256 + lane_id() * 8), "r"(a), "r"(b) : "memory");
         __syncthreads();
-        u32 loaded[kMatrices][4], all = 0;
+        u32 loaded[kReads][4], all = 0;
 #pragma unroll
-        for (int i = 0; i < kMatrices; ++i)
+        for (int i = 0; i < kReads; ++i)
             asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(loaded[i][0]), "=r"(loaded[i][1]), "=r"(loaded[i][2]), "=r"(loaded[i][3])
                          : "r"(own + kHalf + i * 512 + lane_id() * 16)
                          : "memory");
 #pragma unroll
-        for (int i = 0; i < kMatrices; ++i) all |= loaded[i][0];
+        for (int i = 0; i < kReads; ++i) all |= loaded[i][0];
         u64 end;
         asm volatile("{ .reg .u64 now; mov.u64 now, %%clock64; add.u64 %0, now, %1; }" : "=l"(end) : "l"(static_cast<u64>(all & nothing)) : "memory");
         if (trip >= 2) sum += end - begin;

@@ -1,7 +1,7 @@
 // What cp.async that write zeros wait for behind those that bring something, and what waits for them.
 #include "common.cuh"
 
-enum Order { kBehind = 0, kAhead = 1, kLoads = 2 };
+enum Order { kAhead = 1, kLoads = 2 };  // 0: zeros stand behind the copies
 
 constexpr int kMatrices = 4;     // ldmatrix.x4 that are waited for
 constexpr u32 kWarpSpan = 131072;  // of global memory, from which a warp copies

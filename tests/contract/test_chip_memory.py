@@ -114,6 +114,16 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
     assert chip.dispatch(2 * chip.smsp_width, 10, 1, 0, 0, 0, 0, 0) == 69
 
 
+def test_a_store_without_room_holds_no_store_of_another_smsp():
+    """SMSP 0's, with a way of 7 cycles, leaves at 65; SMSP 1's to shared memory leaves at 6, and its load at 9."""
+    chip = quiet(figures=FIGURES)
+    written, own = 3 * chip.sms, chip.smsp_width
+
+    assert chip.dispatch_output(0, 0, 1, 0, 65, 0, written, 7) == 65
+    assert chip.dispatch(own, 5, 1, 0, 0, 0, 0, written) == 6
+    assert chip.dispatch(2 * own, 8, 1, 0, 0, 0, 0, 0) == 9
+
+
 def test_a_store_s_result_is_there_when_it_is_written(core):
     """Leaving at 1, eight wavefronts: at 9."""
     assert landed(core, sts(8, activity=0)) == [9]

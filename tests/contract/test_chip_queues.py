@@ -7,7 +7,7 @@ from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sim.core.constants import BAR, COMMIT, PIPE, SHARED, TENSOR, WRITES_BITS
+from gpusim.sim.core.constants import BAR, COMMIT, LINE_BITS, PIPE, SHARED, TENSOR
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
@@ -372,25 +372,26 @@ def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
     """
     Look-ups are over at 10; lines come at 8, 11 and, in two halves, 13. Four wavefronts of zeros have 10, 12, 14, 15.
 
-    The next copy's look-up, or its zeros, begin at 16: 16 to 19. A load that is there at 12 finds 13, and then 16.
+    The next copy's look-up, or its zeros, begin at 16. A load that is there at 12 finds 13, and then 16: zeros have 17
+    to 20.
     """
     chip = quiet(figures=FIGURES._replace(fill_bytes=64))
     chip.tag_free[0] = 10
     for at, sectors in ((8, 4), (11, 4), (13, 2), (13, 2)):
-        chip.to_write[chip.writes_next[0]] = at << WRITES_BITS | sectors
+        chip.to_write[chip.writes_next[0]] = at << LINE_BITS | sectors
         chip.writes_next[0] += 1
 
     assert chip.write_zeros(0, 3, 0, 4) == 15
     assert (chip.tag_free[0], chip.tagged[0], chip.last_look_up[0]) == (16, 10, 10)
     assert (chip.reserve(0, 12, 2, 0), chip.staged_last) == (13, 16)
-    assert chip.write_zeros(0, 3, 0, 4) == 19
+    assert chip.write_zeros(0, 3, 0, 4) == 20
 
 
 def test_what_has_come_when_a_copy_of_zeros_issues_holds_it_no_longer():
     """Of lines at 8 and 11, and an issue at 9, the second alone: zeros from 8 on have 8, 9, 10 and 12."""
     chip = quiet(figures=FIGURES._replace(fill_bytes=64))
     for number, at in enumerate((8, 11)):
-        chip.to_write[number] = at << WRITES_BITS | 4
+        chip.to_write[number] = at << LINE_BITS | 4
     chip.writes_next[0] = 2
 
     assert chip.write_zeros(0, 8, 9, 4) == 12

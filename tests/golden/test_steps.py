@@ -56,7 +56,7 @@ def test_a_step_waits_for_the_way_of_stores_before_it(bytes_, stores, shared):
 @pytest.mark.parametrize(("warps", "within"), [(4, 0.13), (8, 0.15), (16, 0.18)])
 @pytest.mark.parametrize("stores", [0, 1, 2, 4])
 def test_steps_take_what_they_take_there(stores, warps, within):
-    """Of 16 bytes a lane; where many stores wait for the port, too, up to 17 % longer there than here."""
+    """Of 16 bytes a lane; where many stores wait for the port, too, up to 17 % too short here."""
     of = {"stores": stores, "bytes": 16, "shared": 8, "warps": warps}
 
     assert simulated(**of) == pytest.approx(measured(**of), rel=within)

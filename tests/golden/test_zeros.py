@@ -19,7 +19,7 @@ CROSSED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h2
 H200 = load_machine("h200")
 COPY_BYTES, WAVEFRONTS, MATRICES, MOST = 512, 4, 4, 16
 BEFORE, BEHIND = 25, 15
-"""Cycles of the clock's reads, before the first copy and behind what is waited for."""
+"""Cycles of the clock's reads, behind the last copy and behind what is waited for."""
 
 
 def request(copy_number, row_bytes):
@@ -85,11 +85,11 @@ def compared(order, warps):
 )
 def test_zeros_wait_for_look_ups_before_them_and_for_what_comes(order, warps, within):
     """
-    Behind 64 copies of whole lines, which come from 300 to 580 cycles after the first, 96 of zeros take until 896.
+    Behind 64 copies of whole lines, which have come 610 cycles after the first, 96 of zeros take until 982, here 947.
 
     Their look-ups are over at some 276: until data comes zeros have 4 cycles each, while it comes next to none, and
     from there on the 4 again. Those ahead of the copies put these off by 4 cycles each. ldmatrix behind wait for them.
-    A few alone take up to 38 % longer there than here, one warp's 8 cycles each, here 6.
+    A few alone are up to 38 % too short here; one warp's take 8 cycles each there, here 6.
     """
     found = compared(order, warps)
 
@@ -98,8 +98,8 @@ def test_zeros_wait_for_look_ups_before_them_and_for_what_comes(order, warps, wi
 
 
 @pytest.mark.parametrize("most", ["lds16", "ldmatrix", "sts16"])
-def test_zeros_take_their_wavefronts_of_the_data_stage_and_no_more(most):
-    """Five cycles beside loads, of which the end of a group, a load of nothing with it, has some .5 a copy."""
+def test_measured_beside_others_zeros_take_the_wavefronts_that_they_have_here(most):
+    """Five cycles each, one of them of the end of a group of four and its load of nothing; beside sts4 six to nine."""
     (alone,) = CROSSED.numbers("issued", most=most, few="nothing")
     issued, zeros, cycles = (
         CROSSED.numbers(name, most=most, few="zeros", gap=256)[0] for name in ("issued", "few_issued", "cycles")

@@ -193,8 +193,8 @@ def _fill_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = mean(map(taken, _CROSSED_STORES)) - taken("lds16")
     if each <= 0:
         raise NotMeasured
-    return 2.0 ** round(log2(_LOAD_BYTES / each)), (
-        f"crossed.csv: a copy of {_LOAD_BYTES} bytes costs st.shared of 16 warps {each:.2f} cycles more than "
+    return 2.0 ** round(log2(_ACCESS_BYTES / each)), (
+        f"crossed.csv: a copy of {_ACCESS_BYTES} bytes costs st.shared of 16 warps {each:.2f} cycles more than "
         "ld.shared: bytes in each, a power of two"
     )
 
@@ -367,14 +367,14 @@ def _store_way(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = (cycles(many) - cycles(few)) / ((many - few) * _STEP_WARPS)
     if each <= 0:
         raise NotMeasured
-    return _LOAD_BYTES / each, (
+    return _ACCESS_BYTES / each, (
         f"steps.csv, {many} stores of 16 bytes a lane by each of {_STEP_WARPS} warps less {few}: "
-        f"{each:.2f} cycles for each {_LOAD_BYTES} bytes"
+        f"{each:.2f} cycles for each {_ACCESS_BYTES} bytes"
     )
 
 
-_LOAD_BYTES: Final = 512
-"""Of a warp whose lanes load 16 bytes each."""
+_ACCESS_BYTES: Final = 512
+"""Of a warp whose lanes load or store 16 bytes each."""
 
 _RETURNED_ROWS: Final = {"row_bytes": 64, "along": 128, "warps": 16}
 """Of returns.csv: as many loads on their way as bring lines without a pause, each with two sectors of them."""
@@ -382,7 +382,7 @@ _RETURNED_ROWS: Final = {"row_bytes": 64, "along": 128, "warps": 16}
 
 def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     each = t["returns"].numbers("cycles_each", kernel="loads", **_RETURNED_ROWS)[0]
-    lines = _LOAD_BYTES // _RETURNED_ROWS["row_bytes"]
+    lines = _ACCESS_BYTES // _RETURNED_ROWS["row_bytes"]
     return each / lines, "returns.csv, loads of rows of 64 bytes by 16 warps: cycles a line"
 
 
@@ -401,7 +401,7 @@ def _load_look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     passed = [lag + AMID_LAG / 2 + own - alone for lag, own in cycles.items() if lag in _AMID_LAGS]
     if not passed:
         raise NotMeasured
-    loads, each = AMID_LOADERS * AMID_LOADS, _LOAD_BYTES // _AMID_ROWS
+    loads, each = AMID_LOADERS * AMID_LOADS, _ACCESS_BYTES // _AMID_ROWS
     return _at_least_one(loads - mean(passed) / each), (
         f"amid.csv, {loads} loads of rows of {_AMID_ROWS} bytes: those that have not begun when ldmatrix passes, "
         f"{mean(passed):.0f} cycles behind the first"

@@ -43,6 +43,8 @@ from gpusim.sim.core.constants import (
     INSTRUCTIONS_AHEAD,
     ISSUED,
     LDGSTS,
+    LINE_BITS,
+    LINE_MASK,
     LINE_WIDTH,
     LINES_AT_ONCE,
     LOG_ROWS,
@@ -97,8 +99,6 @@ from gpusim.sim.core.constants import (
     WORD_CYCLES,
     WORD_NUMBER,
     WORD_NUMBERS,
-    WRITES_BITS,
-    WRITES_MASK,
 )
 from gpusim.sim.stall_reasons import (
     BARRIER,
@@ -1356,9 +1356,9 @@ class Chip:
         """
         for number in range(max(self.writes_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
             line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
-            if line >> WRITES_BITS >= at:
-                size = (line & WRITES_MASK) * SECTOR_BYTES
-                self.come(3 * self.sms + sm, line >> WRITES_BITS, (size + self.fill_bytes - 1) // self.fill_bytes)
+            if line >> LINE_BITS >= at:
+                size = (line & LINE_MASK) * SECTOR_BYTES
+                self.come(3 * self.sms + sm, line >> LINE_BITS, (size + self.fill_bytes - 1) // self.fill_bytes)
         self.writes_noted[sm] = self.writes_next[sm]
         return 3 * self.sms + sm
 
@@ -1370,10 +1370,10 @@ class Chip:
         """
         for number in range(max(self.lines_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
             line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
-            if line >> WRITES_BITS >= at:
-                self.sectors_noted[sm] += line & WRITES_MASK
+            if line >> LINE_BITS >= at:
+                self.sectors_noted[sm] += line & LINE_MASK
                 if self.sectors_noted[sm] >= SECTORS_PER_LINE:
-                    self.come(4 * self.sms + sm, line >> WRITES_BITS, 1)
+                    self.come(4 * self.sms + sm, line >> LINE_BITS, 1)
                     self.sectors_noted[sm] -= SECTORS_PER_LINE
         self.lines_noted[sm] = self.writes_next[sm]
         return 4 * self.sms + sm
@@ -1388,8 +1388,8 @@ class Chip:
         first, cycle = -1, max(at, self.tag_free[sm])
         while cycles > 0:
             if self.state_of(stage, cycle) == 0:
+                cycle = self.reserve(sm, cycle, 1, 0)
                 self.take_cycle(stage, cycle, ISSUED)
-                self.reserve(sm, cycle, 1, 0)
                 first = cycle if first < 0 else first
                 cycles -= 1
             cycle += 1
@@ -1513,7 +1513,7 @@ class Chip:
             cycles -= 1
             cycle += 1
         if stage >= 3 * self.sms and start >= self.full_to[stage]:
-            # Nothing but data takes cycles in which copies are written: all are taken from the first one looked at.
+            # What copies write, and zeros, take every cycle from the first one looked at.
             if start > self.full_to[stage]:
                 self.full_from[stage] = start
             self.full_to[stage] = cycle
@@ -1668,8 +1668,8 @@ class Chip:
 
         It takes an entry of the SM's queue for each register of its addresses, and somewhat more than one of its
         SMSP's (queued.csv). Where it looks up lines, so many others may wait to do so: all memory instructions behind
-        it wait with it until there is room (``until``; held.csv, loads behind copies). One without lanes reads no
-        addresses (D21).
+        it wait with it until there is room (``until``; held.csv, loads behind copies). One without lanes that
+        writes nothing reads no addresses (D21).
         """
         self.queued[smsp] += self.copy_queue
         entries = self.queued[smsp] // PERCENT
@@ -1702,8 +1702,8 @@ class Chip:
 
         A store without room at the SM's port, and what its SMSP issues behind it until it has room, wait in the queue
         of the SMSP, and hold no other's (stored.csv). What goes ``beside`` the data stage takes cycles of it, but waits
-        for none. While a store to global memory has the ``way`` to the port, the next store, be it to shared memory,
-        waits, and all behind it (steps.csv).
+        for none. While a store to global memory that found room has the ``way`` to the port, the next store, be it to
+        shared memory, waits, and all behind it (steps.csv).
         """
         sm = self.sm_of[smsp]
         collected = max(at + 1, self.mio_free[smsp]) + waits
@@ -1731,7 +1731,7 @@ class Chip:
             else:
                 passes = self.reserve(sm, passes, cycles, written) if cycles else self.next_free(sm, passes)
             leaves = passes
-            if way:
+            if way and not alone:
                 self.store_way[sm] = leaves + way
         self.leave_queue(smsp, collected, registers, own)
         if not alone:
@@ -2033,7 +2033,7 @@ class Chip:
             done = max(done, landed)
             if self.fill_bytes:
                 line_place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
-                self.to_write[line_place] = landed + beyond << WRITES_BITS | sectors_in(mask)
+                self.to_write[line_place] = landed + beyond << LINE_BITS | sectors_in(mask)
                 self.writes_next[sm] += 1
         return done + beyond
 

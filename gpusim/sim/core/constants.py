@@ -90,11 +90,11 @@ ISSUED, COMING, STATES = 2, 3, 3
 ALL_ISSUED = ((1 << 2 * (WORD_CYCLES + 1)) - 1) // STATES * ISSUED
 """The states of such an integer all of whose cycles go to instructions."""
 
-TO_WRITE, WRITES_BITS = 2048, 8
-"""Lines on their way to an SM's shared memory that are kept in mind, a power of two, and bits for the writes of one."""
+TO_WRITE, LINE_BITS = 2048, 8
+"""Lines on their way to an SM's shared memory kept in mind, a power of two, and bits for the sectors of one."""
 
-TO_WRITE_MASK, WRITES_MASK = TO_WRITE - 1, (1 << WRITES_BITS) - 1
-"""Takes a number of such lines to a place, and one to its writes."""
+TO_WRITE_MASK, LINE_MASK = TO_WRITE - 1, (1 << LINE_BITS) - 1
+"""Takes a number of such lines to a place, and one to its sectors."""
 
 LINE_WIDTH = 8
 """Integers of a line of the memory that this runs in."""

@@ -5,7 +5,7 @@ import pytest
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.ldgsts import experiment as ldgsts_experiment
+from gpusim.gpu.calibrate.ldgsts import experiment
 from gpusim.gpu.calibrate.ldgsts.experiment import LDGSTS_METRICS, Case, cases, hypotheses
 from gpusim.gpu.calibrate.ldgsts.patterns import NO_SOURCE, gemm_patterns, row_pattern
 from gpusim.gpu.calibrate.runner import read_rows
@@ -88,7 +88,7 @@ class TestRun:
             def provenance(self):
                 return {"GPU": "double"}
 
-        monkeypatch.setattr(ldgsts_experiment, "Device", Fake)
+        monkeypatch.setattr(experiment, "Device", Fake)
         monkeypatch.setattr(ncu, "available_metrics", frozenset)
 
     def counted(self):
@@ -100,7 +100,7 @@ class TestRun:
     def test_counters_stand_beside_the_predictions(self, monkeypatch, tmp_path):
         monkeypatch.setattr(ncu, "profile", lambda *_a, **_k: (self.counted(), ["lost__metric.sum"]))
 
-        rows = read_rows(ldgsts_experiment.run(tmp_path / "new"))
+        rows = read_rows(experiment.run(tmp_path / "new"))
 
         assert "# metrics not on this GPU: lost__metric.sum" in (tmp_path / "new" / "ldgsts.csv").read_text()
         assert len(rows) == len(cases())
@@ -110,4 +110,4 @@ class TestRun:
     def test_a_lost_launch_is_an_error(self, monkeypatch, tmp_path):
         monkeypatch.setattr(ncu, "profile", lambda *_a, **_k: (self.counted()[1:], []))
         with pytest.raises(CannotRun, match="ncu saw 357 launches, not the 358 of the experiment in their order"):
-            ldgsts_experiment.run(tmp_path)
+            experiment.run(tmp_path)
