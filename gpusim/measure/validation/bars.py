@@ -120,6 +120,12 @@ DOUBTS: Final = (
         _STORES + "; " + _THROUGH + ": analytic 1x1 convolutions are most of it",
         _STORES_NEXT + "; the arrival of such data where the zeros that stand before it are known",
     ),
+    Doubt(
+        "predicted best",
+        "the estimated stream of CUTLASS's fused attention: of 4x16x1024x1024x64, causal, 64x64 is 13.5 % too slow and"
+        " 32x128 7.1 % too fast, so that they end within .3 % of each other and are taken the wrong way round",
+        "both from their cubins, which `from_cubins` does not read, beside the estimated streams, by instruction",
+    ),
     Doubt("k tile", _STORES + ", so that the shorter sum of a pair that stores much is too fast", _STORES_NEXT),
     Doubt(
         "largest reason",
