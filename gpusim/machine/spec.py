@@ -648,6 +648,8 @@ class LaunchUnitsSpec:
         between: Other groups that get their CTAs between two turns of the first group, in hundredths of a group.
         gpcs: Number of the GPC of each group, of the first one first.
         sides: Side of the chip, 0 or 1, of each group likewise: next to which partition of the L2 it lies.
+        other_sm: Cycles by which a TPC's second SM begins its CTA later than the first one, at the launch.
+        next_cta: Cycles from a CTA that begins on an SM at the launch to the next one there.
     """
 
     ahead: Annotated[int, FigureUnit("SMs")]
@@ -655,6 +657,8 @@ class LaunchUnitsSpec:
     between: Annotated[int, FigureUnit("percent")]
     gpcs: Annotated[tuple[int, ...], FigureUnit("GPCs", least=0)]
     sides: Annotated[tuple[int, ...], FigureUnit("sides", least=0)]
+    other_sm: Annotated[int, FigureUnit("cycles", least=0)]
+    next_cta: Annotated[int, FigureUnit("cycles", least=0)]
 
     @property
     def sizes(self) -> tuple[int, ...]:

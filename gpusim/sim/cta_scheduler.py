@@ -103,6 +103,22 @@ def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
     return counts
 
 
+def _late(units: LaunchUnitsSpec, sm: int, before: int) -> int:
+    """
+    Return the cycles by which a CTA begins later, at the launch, than the first one of its GPC.
+
+    A TPC's SMs begin one after the other, and then their next CTAs (launch.csv).
+
+    Not modelled: that GPCs begin up to 32 ns apart; that CTAs of more warps begin later still.
+
+    Args:
+        units: Groups of SMs.
+        sm: The SM.
+        before: CTAs that the SM has by then.
+    """
+    return before * units.next_cta + sm % SMS_PER_TPC * units.other_sm
+
+
 class CtaScheduler:
     """
     The chip's CTA scheduler, or the part of it that one SM sees.
@@ -132,10 +148,12 @@ class CtaScheduler:
 
     def run(self) -> Generator[simpy.Event, None, None]:
         """Run all CTAs of the queue: a SimPy process."""
-        for sm in first_places(len(self._queue), self._chip.sms, self._chip.slots, self._spec.units):
+        units, seen = self._spec.units, [0] * self._chip.sms
+        for sm in first_places(len(self._queue), self._chip.sms, self._chip.slots, units):
             # A CTA leaves after all before it in the grid, simulated or not.
             self._port_free = self._queue[self._next] * self._spec.cta_interval
-            self._hand_out(sm)
+            self._hand_out(sm, late=0 if units is None else _late(units, sm, seen[sm]))
+            seen[sm] += 1
         while len(self.lives) < self._next:
             cta, chip = self._chip.run(), self._chip
             yield self._env.timeout(chip.now - self._env.now)
@@ -143,9 +161,15 @@ class CtaScheduler:
             if self._next < len(self._queue):
                 self._hand_out(chip.ended_sm)
 
-    def _hand_out(self, sm: int) -> None:
-        """Send the next CTA to ``sm``. One leaves every ``cta_interval`` cycles and may issue ``cta_setup`` later."""
+    def _hand_out(self, sm: int, late: int = 0) -> None:
+        """
+        Send the next CTA to ``sm``. One leaves every ``cta_interval`` cycles and may issue ``cta_setup`` later.
+
+        Args:
+            sm: The SM.
+            late: Cycles that it begins later still.
+        """
         self._port_free = max(int(self._env.now), self._port_free) + self._spec.cta_interval
         observed = self._queue[self._next] == self._watched
-        self._chip.hand(sm, self._next, self._port_free + self._spec.cta_setup, int(observed))
+        self._chip.hand(sm, self._next, self._port_free + self._spec.cta_setup + late, int(observed))
         self._next += 1

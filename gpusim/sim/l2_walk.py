@@ -6,7 +6,7 @@ defines its granules: the data of one fetch of one operand tile, or a part of it
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -90,6 +90,9 @@ class L2Walk:
         self._kernel, self._resident, machine = kernel, resident, kernel.machine
         self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged
         self._looked: dict[tuple[int, int], int] = {}
+        # Bytes that CTAs of a wave request of a tensor, and those of them that come from DRAM.
+        self._asked: Counter[tuple[int, int]] = Counter()
+        self._missed: Counter[tuple[int, int]] = Counter()
         # Data that SMs of both partitions read is kept in both, so the capacity is that of one partition (D11).
         self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
         self._status: dict[tuple[int, int, Hashable], tuple[L2Status, ...]] = {}
@@ -99,6 +102,7 @@ class L2Walk:
         sharers = [self._sharers(wave) for wave in range(waves)]
         self._stored = kernel.stored_bytes * resident // len(kernel.launched)
         own = self._own_bytes(sharers)
+        self._apart = own is not None
         if own is not None:
             self._walk_apart(sharers, own, machine.l2.bytes // machine.l2.partitions)
             return
@@ -111,6 +115,61 @@ class L2Walk:
         """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
         wave = cta // self._resident
         return tuple(self._status[wave, tensor, key] for tensor, key in enumerate(self._kernel.walked(cta)))
+
+    def brought(self, ctas: Sequence[int]) -> dict[tuple[int, int], int]:
+        """
+        Return what a line that some CTAs lack stands for: lines that the chip reads from DRAM, per mille.
+
+        CTAs of a sample share fewer lines than all do. They lack more, for what they request, than the chip reads, and
+        those of one tensor more than those of another.
+
+        Args:
+            ctas: The CTAs.
+
+        Returns:
+            The lines by wave and tensor.
+        """
+        sharers: dict[tuple[int, int], Counter[Hashable]] = {}
+        for cta in ctas:
+            wave = cta // self._resident
+            for tensor, key in enumerate(self._kernel.walked(cta)):
+                sharers.setdefault((wave, tensor), Counter())[key] += 1
+        found: dict[tuple[int, int], int] = {}
+        for place, own in sharers.items():
+            asked, lacked = self._lacked(place, own)
+            part = self._missed[place] * asked
+            found[place] = part * PER_MILLE * PER_MILLE // (self._asked[place] * lacked) if lacked else 0
+        return found
+
+    def _lacked(self, place: tuple[int, int], sharers: Mapping[Hashable, int]) -> tuple[int, int]:
+        """
+        Return the bytes that some CTAs of a wave request of a tensor, and those that they lack, in thousandths.
+
+        Args:
+            place: The wave and the tensor.
+            sharers: Those of them that fetch the same data, by key.
+        """
+        asked = lacked = 0
+        touched: dict[Hashable, int] = {}
+        for key, count in sharers.items():
+            slow = [status.slow for status in self._status[*place, key]]
+            sizes = self._kernel.own_bytes(place[1], key) if self._apart else None
+            if sizes is not None:
+                asked += count * int(sizes.sum())
+                lacked += int(sizes @ np.array(slow, dtype=np.int64))
+                continue
+            for touches, waits in zip(self._touches_of(place[1], key), slow, strict=True):
+                for touch in touches:
+                    before = touched.get(touch.granule, 0)
+                    touched[touch.granule] = before | touch.parts
+                    asked += count * touch.parts.bit_count() * touch.size
+                    lacked += (touch.parts & ~before).bit_count() * touch.size * waits
+        return asked, lacked
+
+    def _count(self, wave: int, tensor: int, asked: int, missed: int) -> None:
+        self._asked[wave, tensor] += asked
+        self._missed[wave, tensor] += missed
+        self.bytes_asked += asked
 
     def bytes_missed(self) -> int:
         """
@@ -190,7 +249,7 @@ class L2Walk:
                     self._status[wave, tensor, key] = tuple(
                         _l2_status(*one, looked) for one in zip(row, chip, shared, strict=True)
                     )
-                self.bytes_asked += int(asked.sum())
+                self._count(wave, tensor, int(asked.sum()), int(from_dram.sum()))
                 bytes_missed += int(from_dram.sum())
             self.missed_by_wave.append(bytes_missed)
 
@@ -201,7 +260,7 @@ class L2Walk:
         for turn in range(longest):
             for tensor, own in enumerate(sharers):
                 going = {key: touches[tensor][key][turn] for key in own if turn < len(touches[tensor][key])}
-                for key, status in self._walk_turn(going, own, self._looked[wave, tensor]).items():
+                for key, status in self._walk_turn(wave, tensor, going, own).items():
                     collected.setdefault((wave, tensor, key), []).append(status)
         empty = {(wave, tensor, key): () for tensor, own in enumerate(sharers) for key in own}
         self._status.update(empty | {key: tuple(value) for key, value in collected.items()})
@@ -212,25 +271,27 @@ class L2Walk:
         return self._touches[tensor, key]
 
     def _walk_turn(
-        self, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int], looked: int
+        self, wave: int, tensor: int, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int]
     ) -> dict[Hashable, L2Status]:
         """
         Walk one fetch of one tensor by all CTAs of a wave.
 
         Args:
+            wave: The wave.
+            tensor: The tensor.
             going: The granules that each key's fetch touches.
             sharers: CTAs that fetch the same data, by key.
-            looked: Requests that are looked up where these wait together, per mille.
         """
         coming: dict[Hashable, int] = {}
         touched: dict[Hashable, int] = {}
         walked = {key: self._walk_fetch(touches, coming, touched) for key, touches in going.items()}
         asked = sum(one.asked * sharers[key] for key, one in walked.items())
         missed = sum(one.missed for one in walked.values())
-        self.bytes_asked += asked
+        self._count(wave, tensor, asked, missed)
         self.missed_by_wave[-1] += missed
         chip = missed * PER_MILLE // asked if asked else 0
         shared = max(1, asked // max(1, sum(one.fresh for one in walked.values())))
+        looked = self._looked[wave, tensor]
         if len(sharers) == sum(sharers.values()):
             # Each CTA has a key of its own, and parts of its granules are others' too: whose is not known.
             looked = self._looked_up([shared])

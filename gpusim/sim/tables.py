@@ -88,13 +88,14 @@ class DataTables:
             name: []
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
-                *("pattern", "fetch_line", "slow", "missed", "shared", "looked", "request", "vecs"),
+                *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
                 *("asked", "touched", "l1_wavefronts", "line", "mask", "output_sectors"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
         self._statuses: dict[Hashable, int] = {}
-        self._status_of: dict[int, int] = {}
+        self._status_of: dict[tuple[int, int], int] = {}
+        self._brought: Mapping[tuple[int, int], int] = {}
         self._alike: dict[tuple[int, Hashable], tuple[int, int | None, int]] = {}
         self._outputs: dict[int, int] = {}
         self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
@@ -110,6 +111,8 @@ class DataTables:
             programs: Number of the program of each behaviour.
         """
         kernel, columns = self._kernel, self._columns
+        if self._walk is not None:
+            self._brought = self._walk.brought(ctas)
         found = [self._cta(cta) for cta in ctas]
         rows = max((len(fetches) for fetches, _, _, _ in found), default=0)
         outputs = max((len(own) for _, _, own, _ in found), default=0)
@@ -167,19 +170,20 @@ class DataTables:
         """Return the first L2 status of each row's fetches."""
         if self._walk is None:
             return [0] * len(tensors)
-        of_tensor = self._walk.status(cta)
+        of_tensor, wave = self._walk.status(cta), cta // self._first_wave
         firsts = []
         for tensor in tensors:
-            key = of_tensor[tensor]
-            if id(key) not in self._status_of:  # to hash a long tuple takes long
-                if key not in self._statuses:
-                    self._statuses[key] = len(self._columns["slow"])
+            key, brought = of_tensor[tensor], self._brought[wave, tensor]
+            known = id(key), brought  # to hash a long tuple takes long
+            if known not in self._status_of:
+                if (key, brought) not in self._statuses:
+                    self._statuses[key, brought] = len(self._columns["slow"])
                     self._columns["slow"] += [one.slow for one in key]
-                    self._columns["missed"] += [one.missed for one in key]
+                    self._columns["brought"] += [brought] * len(key)
                     self._columns["shared"] += [one.shared for one in key]
                     self._columns["looked"] += [one.looked for one in key]
-                self._status_of[id(key)] = self._statuses[key]
-            firsts.append(self._status_of[id(key)])
+                self._status_of[known] = self._statuses[key, brought]
+            firsts.append(self._status_of[known])
         return firsts
 
     def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any], wave: int) -> int:

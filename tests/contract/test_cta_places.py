@@ -10,7 +10,9 @@ from gpusim.machine import load_machine
 from gpusim.machine.spec import LaunchUnitsSpec
 from gpusim.sim.cta_scheduler import first_places, groups_of
 
-UNITS = LaunchUnitsSpec(ahead=2, others=(2, 4, 4), between=200, gpcs=(0, 0, 1, 2), sides=(0, 0, 1, 1))
+UNITS = LaunchUnitsSpec(
+    ahead=2, others=(2, 4, 4), between=200, gpcs=(0, 0, 1, 2), sides=(0, 0, 1, 1), other_sm=10, next_cta=27
+)
 """SMs 0 and 1 come first; then 2 and 3, 4 to 7, 8 to 11. The first group is back after two others."""
 
 SMS = 12

@@ -62,7 +62,7 @@ def copied_rows(
         pattern=column([0] * fetches),
         fetch_line=column(number * block for number in range(fetches)),
         slow=column([0] * fetches),
-        missed=column([0] * fetches),
+        brought=column([0] * fetches),
         shared=column([1] * fetches),
         looked=column([1000] * fetches),
         request=column([0]),

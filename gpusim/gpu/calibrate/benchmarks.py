@@ -53,6 +53,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "tiles": tiles.measure_tiles,
     "backlog": tiles.measure_backlog,
     "held": tiles.measure_held,
+    "freed": tiles.measure_freed,
     "chosen": tiles.measure_chosen,
     "elders": tiles.measure_elders,
     "clocks": clocks.measure_clocks,

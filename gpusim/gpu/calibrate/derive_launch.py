@@ -138,6 +138,39 @@ _MORE_OF_THE_L2 = 1.2
 _SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
 
 
+_AT_ONCE = {"kind": "cta", "threads": 128}
+"""CTAs of launch.csv: of four warps, as most kernels have; of one and of 32, SMs of a TPC are 7 and 48 cycles apart."""
+
+
+def _begins(launch: MeasuredTable) -> dict[int, list[int]]:
+    """Return when CTAs begin on each SM that are all resident at once, in order, by the clock of its GPC."""
+    rows = launch.rows(**_AT_ONCE)
+    fewest = min((int(row["ctas"]) for row in rows), default=0)
+    begins: dict[int, list[int]] = {}
+    for row in rows:
+        if int(row["ctas"]) == fewest:
+            begins.setdefault(int(row["sm"]), []).append(int(row["begin"]))
+    return {sm: sorted(of_sm) for sm, of_sm in begins.items()}
+
+
+def _other_sm(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    begins = _begins(t["launch"])
+    firsts = {sm: of_sm[0] for sm, of_sm in begins.items()}
+    apart = [at - firsts[sm - 1] for sm, at in firsts.items() if sm % SMS_PER_TPC and sm - 1 in firsts]
+    if not apart:
+        raise NotMeasured
+    return median(
+        apart
+    ), "launch.csv, CTAs of 128 threads: median from a TPC's first SM to its other one"
+
+
+def _next_cta(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    apart = [after - before for of_sm in _begins(t["launch"]).values() for before, after in pairwise(of_sm[:2])]
+    if not apart:
+        raise NotMeasured
+    return median(apart), "launch.csv, CTAs of 128 threads: median from an SM's first to its second"
+
+
 def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float]:
     """
     Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these, and what they bring.
@@ -289,6 +322,8 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.units.between": _between,
     "launch.units.gpcs": _gpcs,
     "launch.units.sides": _sides,
+    "launch.units.other_sm": _other_sm,
+    "launch.units.next_cta": _next_cta,
     "launch.cpcs.tpcs": lambda t, _: (_small_cpcs(t)[0], f"{_SMALL_CPCS}, their TPCs in most GPCs"),
     "launch.cpcs.beside": lambda t, _: (_small_cpcs(t)[1], f"{_SMALL_CPCS}, TPCs of their GPCs"),
     "launch.cpcs.percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, their mean over that of all"),

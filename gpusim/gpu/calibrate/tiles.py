@@ -210,6 +210,46 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
+FREED_SOURCES: Final = ("l1", "l2")
+"""Where loads find their lines: where the pass before found them, or beside these, brought by a launch before."""
+
+FREED_BYTES: Final = (8, 16)
+FREED_ROWS: Final = ((128, 4096), (64, 4096), (64, 4160), (32, 4096), (32, 4128))
+"""Bytes of a row and from one row to the next."""
+
+FREED_COUNTS: Final = (1, 4, 8, 12, 16)
+_FREED_WARPS: Final = (1, 4, 8)
+_FREED_PASSES, _FREED_WARM = 10, 2
+
+
+def measure_freed(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure when a burst of loads of global memory lets go of its address registers.
+
+    ``count`` loads of ``bytes`` a lane by each warp of an SM read rows of ``row_bytes`` that are ``pitch`` apart.
+    Columns ``issued``, ``freed`` and ``landed`` have the cycles until a warp's are issued, until it has overwritten
+    their address, and until all data has come; means over warps and passes.
+    """
+    rows: list[MeasuredRow] = []
+    warps_of = _FREED_WARPS[1:2] if quick else _FREED_WARPS
+    for (source, name), bytes_ in product(enumerate(FREED_SOURCES), FREED_BYTES):
+        for (row_bytes, pitch), count, warps in product(FREED_ROWS, FREED_COUNTS, warps_of):
+            span = warps * count * WARP * bytes_ // row_bytes * pitch
+            data = device.cupy.zeros(span * (_FREED_PASSES if source else 1), dtype=np.uint8)
+            counts = device.cupy.zeros((warps, 3), dtype=np.uint64)
+            sizes = (np.uint32(_FREED_PASSES), np.uint64(span * source), np.uint32(0))
+            kernel = f"freed_{bytes_}_{count}_{row_bytes}_{pitch}"
+            for _ in range(2):
+                device.launch("freed", kernel, (counts, data, *sizes), ctas=device.sms, threads=warps * WARP)
+            found = device.cupy.asnumpy(counts).astype(np.int64).mean(axis=0) / (_FREED_PASSES - _FREED_WARM)
+            row: MeasuredRow = {"source": name, "bytes": bytes_, "row_bytes": row_bytes, "pitch": pitch}
+            row |= {"warps": warps, "count": count}
+            rows.append(
+                row | dict(zip(("issued", "freed", "landed"), (round(float(x), 1) for x in found), strict=True))
+            )
+    return rows
+
+
 AHEAD: Final = ("sts.32", "lds.32", "atoms.32", "ldmatrix.x4")
 """Accesses to shared memory that a load waits behind, by their number in the microbenchmark."""
 

@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -65,7 +65,7 @@ cdef class Chip:
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed
-    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, missed, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
+    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, stands_for, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef long long[::1] awaited_warp, awaited_board, awaited_passes, awaited_landed, awaited_first, awaited_next, given, found, loads_free
     cdef long long[::1] staged, to_write, writes_next, writes_noted, reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, lines_noted, sectors_noted, store_way, barrier_free, cold, line_ready, streamed, fetch_free, fetched_lines, cached_line
@@ -177,7 +177,8 @@ cdef class Chip:
     @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
     cdef long long fill_known(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
     cdef long long ask(self, long long sm, long long start, long long issued, long long asked) noexcept
-    cdef long long accrue(self, long long asked, long long issued) noexcept
+    cdef void count_slow(self, long long asked) noexcept
+    cdef long long bring_part(self, long long bank, long long issued) noexcept
     cdef long long displace(self, long long issued, long long sectors) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long turn_at(self, long long way, long long sm, long long start) noexcept

@@ -39,6 +39,7 @@ from gpusim.sim.core.constants import (
     HASH,
     HASH_SHIFT,
     HASHED_BITS,
+    HASHED_WIDTH,
     INCREMENT,
     INSTRUCTIONS_AHEAD,
     ISSUED,
@@ -683,7 +684,7 @@ class Chip:
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.found_slow, self.found_missed, self.found_first = data.found_slow, data.found_missed, data.found_first
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
-        self.slow, self.missed, self.shared_by, self.looked_of = data.slow, data.missed, data.shared, data.looked
+        self.slow, self.stands_for, self.shared_by, self.looked_of = data.slow, data.brought, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
         self.asked, self.touched, self.l1_wavefronts = data.asked, data.touched, data.l1_wavefronts
         self.line, self.sector_mask = data.line, data.mask
@@ -1813,8 +1814,8 @@ class Chip:
         Issue a load of an operand; return the cycle at which its data has arrived.
 
         It takes the data stage when its data comes, and none before. Each of its wavefronts in the L1 is looked up in a
-        cycle, after all that look up lines before it. So many loads may wait for that; all memory instructions behind
-        the next one wait with it (amid.csv).
+        cycle, after all that look up lines before it; where more lines lack sectors, each of these (freed.csv). So many
+        loads may wait for that; all memory instructions behind the next one wait with it (amid.csv).
         """
         code, sm = self.at[warp], self.sm_of[smsp]
         self.resolve(warp, code)
@@ -1824,7 +1825,7 @@ class Chip:
         place = sm * self.load_look_ups + self.sought_turn[sm]
         until = self.sought[place] if self.load_look_ups else 0
         leaves = self.dispatch(smsp, at, 0, self.registers[code], until, warp, 0, 0)
-        begins = self.tag(sm, leaves, wavefronts)
+        begins = self.tag(sm, leaves, max(wavefronts, self.lacked(sm)))
         if self.load_look_ups:
             self.sought[place] = begins
             self.sought_turn[sm] = (self.sought_turn[sm] + 1) % self.load_look_ups
@@ -2088,7 +2089,7 @@ class Chip:
         self.l2_sectors += missing
         start = self.enter(sm, at, missing * SECTOR_BYTES)
         if not self.simulates_l2:
-            self.accrue(self.asked[self.requested] - missing, issued)
+            self.count_slow(self.asked[self.requested] - missing)
         cache, base, done, self.twin = self.l1[sm], self.fetch_line[self.fetched], 0, False
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
@@ -2256,9 +2257,14 @@ class Chip:
         return begin - self.gathering if self.most_gathered else 0
 
     def spread_of(self, number: int) -> int:
-        """Return a number that a hash spreads as if at random."""
+        """
+        Return a number that a hash spreads as if at random.
+
+        What is above the bits that a product has room for tells tensors and waves apart: equal lines of two are no
+        likelier to be spread alike than others.
+        """
         mixed = (number & HASHED_BITS) * HASH
-        mixed = ((mixed ^ mixed >> HASH_SHIFT) & HASHED_BITS) * HASH
+        mixed = ((mixed ^ mixed >> HASH_SHIFT ^ number >> HASHED_WIDTH) & HASHED_BITS) * HASH
         return mixed >> HASH_SHIFT
 
     def bank_of(self, line: int) -> int:
@@ -2426,15 +2432,16 @@ class Chip:
         line = cache.line[slot]
         far = self.is_far(sm, line)
         slow, shared = self.slow[self.status], self.shared_by[self.status]
-        served = 0
-        if slow and not cache.held[slot]:
-            bank = self.bank_of(line)
-            served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
-        brought = self.accrue(asked, issued)
+        served = brought = 0
+        self.count_slow(asked)
         misses = cache.held[slot] == 0 and slow == MILLI
         if 0 < slow < MILLI:
             misses = cache.held[slot] == 0 and self.slow_credit >= asked * MILLI
             self.slow_credit -= asked * MILLI if misses else 0
+        if misses:
+            bank = self.bank_of(line)
+            served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
+            brought = self.bring_part(bank, issued)
         comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
         if comes and not self.twin:
             return cache.lands[slot] // MILLI
@@ -2477,22 +2484,31 @@ class Chip:
         self.looked_up += asked
         return begin
 
-    def accrue(self, asked: int, issued: int) -> int:
-        """
-        Count sectors that are asked for, and let DRAM transfer the walk's part of them; return how many it is.
-
-        Lines are read whole, each from one bank, as they are where their L2 is simulated.
-        """
+    def count_slow(self, asked: int) -> None:
+        """Count sectors that are asked for, of which the walk's part waits for DRAM."""
         if self.slow[self.status] < MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
-        self.brought_credit += asked * self.missed[self.status]
-        brought = 0
-        while self.brought_credit >= SECTORS_PER_LINE * MILLI:
-            self.brought_credit -= SECTORS_PER_LINE * MILLI
-            self.dram_bytes += SECTORS_PER_LINE * SECTOR_BYTES * self.share
-            self.next_line += 1
-            size = SECTORS_PER_LINE * SECTOR_BYTES
-            self.occupy(self.bank_of(self.next_line), issued, size, writes=0)
+
+    def bring_part(self, bank: int, issued: int) -> int:
+        """
+        Let DRAM transfer what a line that the sample lacks stands for; return how many sectors that is.
+
+        It transfers them when the first one asks, all at once, as it does for a chip: they queue behind one another.
+        Lines are read whole, each from one bank, as they are where their L2 is simulated.
+
+        Args:
+            bank: The line's bank.
+            issued: Cycle of the issue.
+        """
+        size, brought = SECTORS_PER_LINE * SECTOR_BYTES, 0
+        self.brought_credit += self.stands_for[self.status]
+        while self.brought_credit >= MILLI:
+            self.brought_credit -= MILLI
+            self.dram_bytes += size * self.share
+            if brought:
+                self.next_line += 1
+                bank = self.bank_of(self.next_line)
+            self.occupy(bank, issued, size, writes=0)
             taken = self.take_in(issued, size)
             self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE))
             brought += SECTORS_PER_LINE

@@ -116,7 +116,8 @@ class Data:
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
         found_first: For each CTA and output, whether it is read for the first time since it was written, 1 or 0.
         pattern, fetch_line: Of each fetch: its pattern, and the line that the pattern's lines count from.
-        slow, missed, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
+        slow, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
+        brought: For each of them, lines that the chip reads from DRAM for each that a sample lacks, per mille.
         request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
         asked, touched: Of each instruction: sectors, and its first request of a line; ``touched`` has one entry more
@@ -142,7 +143,7 @@ class Data:
     pattern: Column
     fetch_line: Column
     slow: Column
-    missed: Column
+    brought: Column
     shared: Column
     looked: Column
     request: Column

@@ -36,8 +36,11 @@ GROUPS = 32
 MULTIPLIER, INCREMENT, MODULUS = 1103515245, 12345, 1 << 31
 """The linear congruential generator of the C standard's example, from which latencies are drawn."""
 
-HASH, HASHED_BITS, HASH_SHIFT = 2654435761, (1 << 31) - 1, 29
-"""Knuth's multiplicative hash, by 2^32 over the golden ratio; lines are cut to 31 bits, so that 63 hold the product."""
+HASH, HASH_SHIFT = 2654435761, 29
+"""Knuth's multiplicative hash, by 2^32 over the golden ratio."""
+HASHED_WIDTH = 31
+HASHED_BITS = (1 << HASHED_WIDTH) - 1
+"""Numbers are cut to 31 bits, so that 63 hold the product; what is above them enters in the second turn."""
 
 TENSOR, MIO = 3, 2
 """Ports of an SMSP, counted from the end: its tensor core's and that of the MIO."""
