@@ -9,6 +9,7 @@ from doubles.published import H200
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.figures import figures_of
 
 KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_percent=100, clock_mhz=1000))
@@ -118,3 +119,14 @@ def test_every_line_has_a_bank(line, channels, banks):
     chip = quiet(figures=FIGURES._replace(dram_channels=channels, dram_banks=banks))
 
     assert 0 <= chip.bank_of(line) < channels * banks
+
+
+@pytest.mark.parametrize("stride", [1, 8, 16, 33, 128])
+@pytest.mark.parametrize("apart", [TENSOR_STRIDE, 2 * TENSOR_STRIDE, WAVE_STRIDE])
+def test_equal_lines_of_two_tensors_share_a_bank_no_more_often_than_others(stride, apart):
+    """Of 752 banks one in 752 pairs would by chance, 5 of 4,096, and fewer than 20 nearly always."""
+    chip = quiet(figures=FIGURES._replace(dram_channels=47, dram_banks=16))
+    same = sum(chip.bank_of(number * stride) == chip.bank_of(number * stride + apart) for number in range(4096))
+
+    assert chip.banks == 752
+    assert same < 20

@@ -336,6 +336,25 @@ def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
     assert chip.looked_up - looked_up == 4
 
 
+def test_a_load_is_looked_up_line_by_line_where_the_l1_lacks_more_than_it_has_wavefronts():
+    """
+    Four lines in two wavefronts of the L1's banks: four cycles where it lacks them, two when it has them (freed.csv).
+
+    With three of them there one is lacked, and the wavefronts decide.
+    """
+    request = (4, tuple((line, 1) for line in range(4)))
+    chip = quiet(load(0), figures=NEAR_ONLY, memory=Memory([request], banks=[2]))
+    taken = []
+    for at in (100, 5000):
+        chip.load(0, 0, at)
+        taken.append(chip.tag_free[0] - at)
+    chip.l1[0].held[chip.l1[0].find(0)] = 0
+    chip.load(0, 0, 9000)
+
+    assert taken[0] - taken[1] == 4 - 2
+    assert chip.tag_free[0] - 9000 == taken[1]
+
+
 # --- the data stage ---
 
 

@@ -117,17 +117,47 @@ def test_a_miss_begins_when_dram_is_free():
     assert filled(chip, (0, 4, 0)) == [1190]
 
 
-@pytest.mark.parametrize(("missed", "requests"), [(1000, 1), (250, 4), (125, 8)])
-def test_what_the_walk_misses_is_read_from_dram_in_its_proportion_line_by_line(missed, requests):
-    """A quarter of four sectors each time: a line for every four requests. All SMs' bytes are read."""
-    chip = sampled(L2Status(slow=1000, missed=missed), share=10)
-    sizes = []
-    for number in range(requests):
+def lines_read(chip, *requests):
+    """Lines that DRAM transfers at each request, of all SMs that the chip stands for."""
+    found = []
+    for request in requests:
         before = chip.dram_bytes
-        filled(chip, (0, 4 + 4 * number, 5000 * number))
-        sizes.append(chip.dram_bytes - before)
+        filled(chip, request)
+        found.append((chip.dram_bytes - before) // (128 * chip.share))
+    return found
 
-    assert sizes == [0] * (requests - 1) + [1280]
+
+@pytest.mark.parametrize(("brought", "requests"), [(1000, 1), (250, 4), (125, 8)])
+def test_dram_transfers_what_the_lines_that_a_sample_lacks_stand_for(brought, requests):
+    """Where each stands for a quarter of a line, one is transferred for every four. All SMs' bytes are read."""
+    chip = sampled(L2Status(slow=1000, missed=brought), share=10)
+
+    assert lines_read(chip, *((0, 4 + 4 * number, 5000 * number) for number in range(requests))) == [
+        *[0] * (requests - 1),
+        1,
+    ]
+
+
+def test_dram_transfers_a_line_when_the_first_one_asks_and_nothing_for_others():
+    """The first request takes the line's own bank; one that stands for two takes another one's, too."""
+    figures = FIGURES._replace(dram_channels=8, dram_banks=16, dram_bank_busy=100_000)
+    chip = sampled(FROM_DRAM, figures=figures)
+
+    assert lines_read(chip, (0, 4, 0), (1, 4, 100), (2, 4, 5000)) == [1, 0, 0]
+    assert [bank for bank in range(chip.banks) if chip.bank_free[bank]] == [chip.bank_of(4)]
+
+    chip = sampled(L2Status(slow=1000, missed=2000), figures=figures)
+
+    assert lines_read(chip, (0, 4, 0)) == [2]
+    assert sum(map(bool, chip.bank_free)) == 2
+
+
+def test_lines_that_one_asks_for_at_once_queue_behind_one_another():
+    """DRAM of one bank that is busy for 100 cycles with each: the second line comes 100 later, the third 200."""
+    figures = FIGURES._replace(dram_channels=1, dram_banks=1, dram_bank_busy=100_000)
+    chip = sampled(FROM_DRAM, figures=figures)
+
+    assert filled(chip, (0, 4, 0), (0, 8, 0), (0, 12, 0)) == [690, 790, 890]
 
 
 def test_the_banks_of_a_part_of_the_chip_serve_its_part_of_the_accesses():
@@ -205,7 +235,7 @@ def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looke
     Nothing waits, so nothing is merged: 4 sectors are looked up, and the 4 that are brought once more. Line 4 has an
     odd number of ones, and its home with SM 2.
     """
-    chip = sampled(L2Status(slow=0, missed=1000, shared=shared), figures=FIGURES._replace(l2_far_percent=50))
+    chip = sampled(L2Status(slow=1000, missed=1000, shared=shared), figures=FIGURES._replace(l2_far_percent=50))
     filled(chip, (sm, line, 0))
 
     assert chip.looked_up == looked

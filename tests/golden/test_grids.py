@@ -82,7 +82,7 @@ def data(grid, tiles):
         pattern=column(cta for cta in range(ctas) for _ in range(tiles)),
         fetch_line=column(tile % PITCH_LINES for _ in range(ctas) for tile in range(tiles)),
         slow=column([0] * fetches),
-        missed=column([0] * fetches),
+        brought=column([0] * fetches),
         shared=column([1] * fetches),
         looked=column([1000] * fetches),
         request=column(requests),

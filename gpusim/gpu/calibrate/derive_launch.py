@@ -159,9 +159,7 @@ def _other_sm(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     apart = [at - firsts[sm - 1] for sm, at in firsts.items() if sm % SMS_PER_TPC and sm - 1 in firsts]
     if not apart:
         raise NotMeasured
-    return median(
-        apart
-    ), "launch.csv, CTAs of 128 threads: median from a TPC's first SM to its other one"
+    return median(apart), "launch.csv, CTAs of 128 threads: median from a TPC's first SM to its other one"
 
 
 def _next_cta(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:

@@ -126,7 +126,7 @@ def in_l2(data: Data, *, lanes: bool) -> Data:
         simulates_l2=False,
         row_status=zeros(len(data.row_status)),
         slow=zeros(fetches, IN_L2.slow),
-        missed=zeros(fetches, IN_L2.missed),
+        brought=zeros(fetches, IN_L2.missed),
         shared=zeros(fetches, IN_L2.shared),
         looked=zeros(fetches, IN_L2.looked),
     )

@@ -1,5 +1,6 @@
 """CTAs handed out to SMs: to whom, when, and in which order."""
 
+from dataclasses import replace
 from heapq import heappop, heappush
 
 import pytest
@@ -8,6 +9,7 @@ from doubles.by_hand import assembly, chip_of
 from doubles.published import H200
 
 from gpusim.machine.load import load_machine
+from gpusim.machine.spec import LaunchUnitsSpec
 from gpusim.sim.cta_scheduler import CtaScheduler, groups_of_places
 from gpusim.sim.figures import figures_of
 
@@ -36,13 +38,29 @@ class BusyChip:
         return cta
 
 
-def schedule(sms, slots, queue, duration, watched=0):
+def schedule(sms, slots, queue, duration, *, watched=0, spec=H200.launch):
     """What the scheduler handed out: (cycle, SM, number of the CTA, watched); and the lives."""
     env, chip = simpy.Environment(), BusyChip(sms, slots, duration)
-    scheduler = CtaScheduler(env, H200.launch, chip, queue, watched)
+    scheduler = CtaScheduler(env, spec, chip, queue, watched)
     env.run(until=env.process(scheduler.run()))
     assert sum(chip.resident) == 0
     return chip.log, scheduler.lives
+
+
+def test_a_tpc_s_sms_begin_one_after_the_other_and_then_their_next_ctas():
+    """
+    Two groups of a TPC each, two CTAs an SM: the second SM begins 10 cycles later, an SM's next CTA 27 (launch.csv).
+
+    What follows a CTA that ends begins when it is set up, wherever: all end after 50 cycles.
+    """
+    units = LaunchUnitsSpec(ahead=2, others=(2,), between=100, gpcs=(0, 1), sides=(0, 1), other_sm=10, next_cta=27)
+    spec = replace(H200.launch, cta_interval=0, cta_setup=100, units=units)
+    log, _ = schedule(4, 2, range(9), lambda _: 50, spec=spec)
+
+    assert sorted((at, sm) for at, sm, _, _ in log[:8]) == [
+        *[(100, 0), (100, 2), (110, 1), (110, 3), (127, 0), (127, 2), (137, 1), (137, 3)]
+    ]
+    assert log[8][:2] == (100 + 50 + 100, 0)
 
 
 def test_ctas_go_round_the_sms_then_to_whoever_is_free():

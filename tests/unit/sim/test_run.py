@@ -89,13 +89,20 @@ def test_shared_memory_of_all_slots_is_taken_from_the_l1(resident):
 
 
 def test_statuses_come_from_the_walk_where_there_is_one(resident):
-    """Three tiles of A are read by two CTAs each, two of B by three: half and a third of their reads miss."""
+    """
+    Three tiles of A are read by two CTAs each, two of B by three: of all CTAs each line stands for itself.
+
+    Of CTAs 0 and 1 alone, the two tiles of A that they lack stand for half each, the one of B for two thirds.
+    """
     _, simulated = columns_of(resident, range(6), None)
-    _, walked = columns_of(resident, range(6), L2Walk(resident.kernel, 2 * H200.sms, 1))
+    walk = L2Walk(resident.kernel, 2 * H200.sms, 1)
+    _, walked = columns_of(resident, range(6), walk)
+    _, part = columns_of(resident, range(2), walk)
 
     assert simulated.simulates_l2
     assert not walked.simulates_l2
-    assert set(walked.missed) - {0} == {500, 333}
+    assert set(walked.slow) - {0} == set(walked.brought) == {1000}
+    assert set(part.brought) == {500, 666}
 
 
 def test_every_cycle_of_every_warp_has_a_reason(resident):
