@@ -2,7 +2,7 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PARTS_KNOWN, PARTS_OF_L2, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
@@ -57,7 +57,7 @@ cdef class Chip:
     cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
     cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
     cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
-    cdef long long draw, written_sectors, next_line, merged_credit, far_credit, later, later_waiting, came_sectors, displaced, brought_credit
+    cdef long long draw, written_sectors, next_line, merged_credit, far_credit, later, later_waiting, came_sectors, displaced, brought_credit, l2_sectors_held, part_sectors, last_part
     cdef bint twin
     cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
@@ -73,7 +73,7 @@ cdef class Chip:
     cdef long long[::1] cta, expected, soonest, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
-    cdef long long[::1] groups, committed, open_group, drained, written
+    cdef long long[::1] groups, stored_in, committed, open_group, drained, written
     cdef long long[::1] gpc, side, small_cpc, share_takes, l2_done, l2_part, way_bytes, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
@@ -179,7 +179,7 @@ cdef class Chip:
     cdef long long ask(self, long long sm, long long start, long long issued, long long asked) noexcept
     cdef void count_slow(self, long long asked) noexcept
     cdef long long bring_part(self, long long bank, long long issued) noexcept
-    cdef long long displace(self, long long issued, long long sectors) noexcept
+    cdef long long displace(self, long long issued, long long sectors, long long stored) noexcept
     cdef long long enter(self, long long sm, long long at, long long size) noexcept
     cdef long long turn_at(self, long long way, long long sm, long long start) noexcept
     cdef void accept(self, long long way, long long sm, long long issued, long long size) noexcept

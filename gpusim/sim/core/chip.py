@@ -64,6 +64,8 @@ from gpusim.sim.core.constants import (
     OUTPUT_LINES,
     PART,
     PART_BITS,
+    PARTS_KNOWN,
+    PARTS_OF_L2,
     PERCENT,
     PIPE,
     PLACE_BITS,
@@ -502,6 +504,10 @@ class Chip:
         self.first_waiting, self.next_waiting, self.waiting = zeros(sms), zeros(sms), zeros(sms)
         self.dram_of(figures)
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
+        # Sectors that a sample's L2 holds, those of a part of it, and how many of each part's were stored.
+        self.l2_sectors_held = self.l2_lines * SECTORS_PER_LINE // share
+        self.part_sectors, self.last_part = self.l2_sectors_held // PARTS_OF_L2 + 1, 0
+        self.stored_in = zeros(PARTS_KNOWN)
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
         self.far_credit = 0
         self.later, self.later_waiting, self.twin, self.brought, self.filled_at = 2, 1, False, 0, 0
@@ -2212,7 +2218,7 @@ class Chip:
                 self.l2.dirty[slot] = 1
                 start = max(start, self.make_room(issued))
         else:
-            start = max(start, self.displace(issued, sectors))
+            start = max(start, self.displace(issued, sectors, 1))
         self.stored_at[sm] = start
         self.passed[sm] = max(leaves, self.room_behind(sm, start, sectors))
         self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
@@ -2510,23 +2516,34 @@ class Chip:
                 bank = self.bank_of(self.next_line)
             self.occupy(bank, issued, size, writes=0)
             taken = self.take_in(issued, size)
-            self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE))
+            self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE, 0))
             brought += SECTORS_PER_LINE
         return brought
 
-    def displace(self, issued: int, sectors: int) -> int:
+    def displace(self, issued: int, sectors: int, stored: int) -> int:
         """
-        Let sectors that come to an L2 that is full displace others; stored lines of them are written to DRAM.
+        Let sectors that come to an L2 that is full displace those that came first; stored lines are written to DRAM.
+
+        Args:
+            issued: Cycle of the issue.
+            sectors: How many come.
+            stored: 1 where they are stored, 0 where they are read.
 
         Returns:
-            When that has room for them, in thousandths of a cycle.
+            When DRAM has room for what is written, in thousandths of a cycle.
         """
-        room = 0
+        room, part = 0, self.part_sectors
         self.came_sectors += sectors
-        if self.came_sectors * self.share > self.l2_lines * SECTORS_PER_LINE:
-            self.displaced += sectors * self.stored_bytes // self.came_sectors
-            while self.displaced >= SECTORS_PER_LINE * SECTOR_BYTES:
-                self.displaced -= SECTORS_PER_LINE * SECTOR_BYTES
+        while self.last_part < self.came_sectors // part:
+            self.last_part += 1
+            self.stored_in[self.last_part % PARTS_KNOWN] = 0
+        if stored:
+            self.stored_in[self.last_part % PARTS_KNOWN] += sectors
+        first = self.came_sectors - self.l2_sectors_held
+        if first > 0:
+            self.displaced += sectors * self.stored_in[first // part % PARTS_KNOWN]
+            while self.displaced >= SECTORS_PER_LINE * part:
+                self.displaced -= SECTORS_PER_LINE * part
                 room = max(room, self.write_back(issued))
         return room
 
