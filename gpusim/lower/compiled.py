@@ -19,7 +19,7 @@ from gpusim.lower.sass.repeat import Loop
 from gpusim.lower.segments import Segments
 from gpusim.lower.shipped import find_stream, shipped_stream
 from gpusim.lower.stream import Stream
-from gpusim.lower.stream_file import OPS, CompiledStream, Kinds
+from gpusim.lower.stream_file import OPS, CompiledStream, Kinds, parameter_lines
 from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import StepT
@@ -186,14 +186,16 @@ def _lowered(
     executed = runner.executed(block, path, loop)
     named = runner.align(block, warp, executed)
     parts = list(Segments(runner, block, executed, named))
+    listing = tuple(lines for _, lines in parts)
     return CompiledStream(
         stream=Stream(
             "compiled",
             runner.cubin.registers,
             tuple(segment for segment, _ in parts),
             run_time_extents=bool(compiled.specialisation.extents),
+            parameter_lines=parameter_lines(listing),
         ),
-        listing=tuple(lines for _, lines in parts),
+        listing=listing,
         compiler=compiled.compiler,
         architecture=runner.cubin.architecture,
         local_bytes=runner.cubin.local_bytes,

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -14,6 +15,13 @@ from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.schedule.ops import Op
 
 STREAM_SCHEMA = "gpusim.stream/1"
+
+_PARAMETER: Final = re.compile(r"\bc\[0x0\]\[0x([0-9a-f]+)\]")
+_FIRST_PARAMETER: Final = 0x140
+"""What lies below it in the constant bank is not the launch's: the stack's end, for one."""
+
+_PARAMETER_LINE_BYTES: Final = 64
+"""Line of the constant cache: of words 64 bytes apart each read takes as long (constants.csv)."""
 
 Kinds: TypeAlias = Mapping[str, type]
 
@@ -192,20 +200,29 @@ def _compiled(data: dict[str, Any], kinds: Kinds) -> CompiledStream:
         )
         for one, code in zip(data["segments"], codes, strict=True)
     )
+    listing = tuple(tuple(Line(row[0], row[1]) for row in code) for code in codes)
     return CompiledStream(
         stream=Stream(
             "compiled",
             data["registers_per_thread"],
             segments,
             run_time_extents=data.get("run_time_extents", False),
+            parameter_lines=parameter_lines(listing),
         ),
-        listing=tuple(tuple(Line(row[0], row[1]) for row in code) for code in codes),
+        listing=listing,
         compiler=data["compiler"],
         architecture=data["architecture"],
         local_bytes=data["local_bytes"],
         code_bytes=data["code_bytes"],
         variants=variants,
     )
+
+
+def parameter_lines(listing: Iterable[Iterable[Line]]) -> int:
+    """Return the lines of the constant cache, at least one, that instructions read of the launch's parameters."""
+    texts = {line.text for lines in listing for line in lines}
+    places = {int(place, 16) for text in texts for place in _PARAMETER.findall(text)}
+    return max(1, len({place // _PARAMETER_LINE_BYTES for place in places if place >= _FIRST_PARAMETER}))
 
 
 def _instruction(row: Sequence[Any], kinds: Kinds) -> Instruction:

@@ -785,15 +785,29 @@ class InstructionCacheSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantLinesSpec:
+    """
+    Lines of the launch's parameters behind the first one.
+
+    Attributes:
+        further: Cycles that the first read of a line adds to its instruction, where another line was read before.
+    """
+
+    further: Annotated[int, FigureUnit("cycles", least=0)]
+
+
+@dataclass(frozen=True, slots=True)
 class ConstantCacheSpec:
     """
     The constant cache that feeds constant operands of fixed-latency instructions.
 
     Attributes:
         miss_latency: Cycles that a miss adds to such an instruction.
+        lines: What further lines take; None where that is not known, and they take nothing.
     """
 
     miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    lines: ConstantLinesSpec | None
 
 
 @dataclass(frozen=True, slots=True)

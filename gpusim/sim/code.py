@@ -175,11 +175,13 @@ class Assembly:
         segments: The code, in the order of execution.
         warps: Warps of a CTA.
         instructions_per_warp: Number of instructions that one warp executes.
+        parameter_lines: Lines of the launch's parameters that it reads.
     """
 
     segments: tuple[DecodedSegment, ...]
     warps: int
     instructions_per_warp: int
+    parameter_lines: int = 1
 
 
 def pipe_names(machine: Machine) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable, know
             code.append(decoder.decode(instruction, begins, awaits=awaits, again=again))
         end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
-    return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp)
+    return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp, stream.parameter_lines)
 
 
 def _line_begun(addresses: Sequence[int], position: int, line_bytes: int) -> int:
@@ -136,7 +136,10 @@ Samples of the program counter show it wait for one as often as LDGSTS (reports/
 _CLASSES: Final = 4
 """Classes of lines of shared memory, as far as copies that fill them are concerned."""
 
-_THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR"})
+_SPILLED = frozenset({"LDL", "STL"})
+"""Loads and stores of registers that did not fit: a word of each lane, a line of the L1, which is taken to have it."""
+
+_THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR", *_SPILLED})
 """
 Instructions between ops that go through the MIO as a load of one wavefront does.
 
@@ -261,8 +264,14 @@ class _Decoder:
         return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
 
     def _register_from_mio(self, name: str) -> Access:
-        """Return the properties of a shuffle or a read of a special register, which S2UR sends on to uniform ones."""
-        latency = self.machine.shared.shuffle_latency
+        """
+        Return the properties of a shuffle, or a read of a special register, which S2UR sends on to uniform ones.
+
+        A spilled register comes from the L1.
+
+        Not modelled: that the L1 has lost a spilled register, which it then reads from the L2.
+        """
+        latency = self.machine.l1.hit_latency if name in _SPILLED else self.machine.shared.shuffle_latency
         if name == "S2UR":
             latency += self.machine.pipes["uniform"].latency
         return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)

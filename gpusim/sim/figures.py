@@ -42,7 +42,7 @@ class Figures(NamedTuple):
         l1_store_bytes: Bytes of a store that pass to the SM's port in a cycle, in which no other store goes on; 0: all.
         barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
-        constant_miss: Cycles that the first CTA of an SM waits for the kernel's parameters.
+        constant_miss: Cycles that the first CTA of an SM waits for all lines of the kernel's parameters.
         launch_delay: Fewest cycles from the end of a CTA to the first issue of the next one.
         fetch_miss, stream_lines: Latency of an instruction line; lines that are fetched ahead.
         fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
@@ -174,7 +174,7 @@ def _latency(cycles: int, own: int, clock: int) -> int:
     return cycles - own + own * 100 // clock
 
 
-def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
+def figures_of(machine: Machine, carve_out: int, *, busy: bool, parameter_lines: int = 1) -> Figures:
     """
     Return the figures of a machine.
 
@@ -186,7 +186,9 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
         busy: Whether tensor cores slow the SMs' clock down, so that the L2 and DRAM, whose clocks go on, take fewer
             cycles (D25).
+        parameter_lines: Lines of the launch's parameters that the code reads.
     """
+    further = machine.constant_cache.lines.further if machine.constant_cache.lines else 0
     copy, banks, turns, late = machine.async_copy, machine.dram.banks, machine.dram.turns, machine.dram.late
     pace = None if copy is None else copy.pace
     clock, rate = machine.clock_percent(busy=busy), machine.l2_clock_percent(busy=busy)
@@ -227,7 +229,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool) -> Figures:
         barrier_base=machine.barrier.base,
         barrier_per_warp=machine.barrier.per_warp,
         mufu_dispatch=machine.dispatch.mufu,
-        constant_miss=machine.constant_cache.miss_latency,
+        constant_miss=machine.constant_cache.miss_latency + (parameter_lines - 1) * further,
         launch_delay=machine.launch.cta_interval + machine.launch.cta_setup,
         fetch_miss=machine.instruction_cache.l1_miss_latency,
         stream_lines=machine.instruction_cache.stream_lines,

@@ -96,7 +96,8 @@ def columns_of(resident: Resident, queue: Sequence[int], walk: L2Walk | None) ->
     carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
     tables = DataTables(kernel, resident.code.warps, walk, slots * machine.sms)
     data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
-    return figures_of(machine, carve_out, busy=kernel.mma is not None), data
+    lines = max(assembly.parameter_lines for assembly in resident.assemblies.values())
+    return figures_of(machine, carve_out, busy=kernel.mma is not None, parameter_lines=lines), data
 
 
 def run_chip(chip: Chip, spec: LaunchSpec, queue: Sequence[int], watched: int | None) -> tuple[CtaLife, ...]:

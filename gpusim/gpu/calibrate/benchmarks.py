@@ -93,6 +93,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "amid": tiles.measure_amid,
     "zeros": written.measure_zeros,
     "steps": written.measure_steps,
+    "constants": cold.measure_constants,
 }
 """Benchmarks by the name of their CSV file."""
 

@@ -33,6 +33,31 @@ _BURST_LANES = (WARP, WARP // 2, WARP // 4)
 _BURST_PAUSE = 250
 
 
+CONSTANT_LINES, _CONSTANT_WORDS = 24, 16
+"""Lines of the parameters of ``constants.cu``, and words of each."""
+
+_CONSTANT_LAUNCHES = 3
+
+
+def measure_constants(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure the first read of each line of a kernel's parameters, in a launch that has others than the one before.
+
+    Column ``cycles`` has those between two reads of the clock around it, the mean over CTAs of a warp; in line 0 a word
+    was read before.
+    """
+    rows: list[MeasuredRow] = []
+    for ctas in (device.sms,) if quick else (1, device.sms):
+        stamps = device.cupy.zeros((ctas, CONSTANT_LINES + 1), dtype=np.uint64)
+        for launch in range(_CONSTANT_LAUNCHES):
+            words = np.full((CONSTANT_LINES, _CONSTANT_WORDS), launch + 1, dtype=np.uint32)
+            parameters = words.reshape(1, -1).view([("words", np.uint32, words.size)])[0, 0]
+            device.launch("constants", "constants", (stamps, parameters), ctas=ctas)
+        cycles = np.diff(device.cupy.asnumpy(stamps).astype(np.int64), axis=1).mean(axis=0)
+        rows += [{"ctas": ctas, "line": line, "cycles": round(float(one), 1)} for line, one in enumerate(cycles)]
+    return rows
+
+
 def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure loads of random lines after the L2 was filled with clean other lines, and groups of cp.async.

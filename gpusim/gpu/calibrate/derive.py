@@ -50,7 +50,7 @@ _FILES = (
     *("cold", "stores", "merge", "idle", "fetch", "release", "semaphore", "dispatch", "backlog"),
     *("places", "ends", "held", "hits", "duel", "together"),
     *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains", "lags"),
-    *("returns", "ahead", "amid", "outstanding", "crossed", "atomics", "cpcs", "mixed", "steps"),
+    *("returns", "ahead", "amid", "outstanding", "crossed", "atomics", "cpcs", "mixed", "steps", "constants"),
 )
 
 

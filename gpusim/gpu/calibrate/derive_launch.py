@@ -138,6 +138,17 @@ _MORE_OF_THE_L2 = 1.2
 _SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
 
 
+def _further_lines(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return what the first read of a line of parameters takes more than one of a line that was read before."""
+    table = t["constants"]
+    ctas = max(int(row["ctas"]) for row in table.rows())
+    known, *others = table.numbers("cycles", ctas=ctas)
+    found = median(others) - known
+    return found, (
+        f"constants.csv, {ctas} CTAs: each line of 64 bytes read for the first time, less one read before, median"
+    )
+
+
 _AT_ONCE = {"kind": "cta", "threads": 128}
 """CTAs of launch.csv: of four warps, as most kernels have; of one and of 32, SMs of a TPC are 7 and 48 cycles apart."""
 
@@ -326,6 +337,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.cpcs.beside": lambda t, _: (_small_cpcs(t)[1], f"{_SMALL_CPCS}, TPCs of their GPCs"),
     "launch.cpcs.percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, their mean over that of all"),
     "launch.reads.sectors": _own_sectors,
+    "constant_cache.lines.further": _further_lines,
     "launch.reads.of_code": _reads_of_code,
 }
 """Formulas by dotted key in a machine file."""

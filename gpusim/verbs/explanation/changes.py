@@ -130,7 +130,7 @@ def _starts_at_once(machine: Machine) -> Machine:
     return replace(
         machine,
         launch=replace(machine.launch, overhead=0, cta_setup=0, cta_interval=0, gpc_clocks=clocks),
-        constant_cache=replace(machine.constant_cache, miss_latency=0),
+        constant_cache=replace(machine.constant_cache, miss_latency=0, lines=None),
         instruction_cache=replace(machine.instruction_cache, l1_miss_latency=0, miss_latency=0, line_interval=0),
     )
 
