@@ -112,14 +112,14 @@ class Stream:
         segments: The segments in the order of execution.
         run_time_extents: Whether the machine code reads the problem's extents from the launch's parameters.
         parameter_lines: Lines of the constant cache that the machine code reads of the launch's parameters. Those of
-            estimated streams are not known, and taken for one.
+            estimated streams are not known, and taken for two, which gpusim's own kernels have, but for a few with three.
     """
 
     origin: StreamOrigin
     registers_per_thread: int
     segments: tuple[Segment, ...]
     run_time_extents: bool = False
-    parameter_lines: int = 1
+    parameter_lines: int = 2
 
     @property
     def instructions_per_warp(self) -> int:

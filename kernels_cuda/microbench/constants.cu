@@ -9,7 +9,7 @@ struct Parameters {
 
 // stamps[cta][kLines + 1]: the clock before the first line is read and after each. What is read, as an operand of an xor, is
 // tested there and then, so that ptxas reads it nowhere else; so that each waits for its own.
-extern "C" __global__ void __launch_bounds__(32) constants(u64* stamps, const __grid_constant__ Parameters parameters) {
+extern "C" __global__ void __launch_bounds__(32) constants(u64* stamps, Parameters parameters) {
     u64 at[kLines + 1];
     u32 sum = parameters.words[1] + threadIdx.x;
     asm volatile("{.reg .pred p; setp.eq.u32 p, %0, 0x9e3779b9; @p trap;}" ::"r"(sum) : "memory");

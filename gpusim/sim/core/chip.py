@@ -64,8 +64,8 @@ from gpusim.sim.core.constants import (
     OUTPUT_LINES,
     PART,
     PART_BITS,
+    PARTS_KEPT,
     PARTS_KNOWN,
-    PARTS_OF_L2,
     PERCENT,
     PIPE,
     PLACE_BITS,
@@ -506,7 +506,7 @@ class Chip:
         self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
         # Sectors that a sample's L2 holds, those of a part of it, and how many of each part's were stored.
         self.l2_sectors_held = self.l2_lines * SECTORS_PER_LINE // share
-        self.part_sectors, self.last_part = self.l2_sectors_held // PARTS_OF_L2 + 1, 0
+        self.part_sectors, self.last_part = self.l2_sectors_held // PARTS_KEPT + 1, 0
         self.stored_in = zeros(PARTS_KNOWN)
         self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
         self.far_credit = 0

@@ -147,9 +147,9 @@ PART_BITS = 27
 OUTPUT_LINES = 1 << 46
 """Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
 
-PARTS_OF_L2 = 256
+PARTS_KEPT = 256
 """Parts of the L2, of each of which it is known how much of what has come to it was stored."""
-PARTS_KNOWN = PARTS_OF_L2 + 2
+PARTS_KNOWN = PARTS_KEPT + 2
 
 MOST_CREDIT = LINES_AT_ONCE * SECTORS_PER_LINE * MILLI
 """Sectors that may wait for DRAM and have found no line that is new to the sample, in thousandths."""

@@ -411,6 +411,7 @@ def test_a_figure_may_be_a_list():
     [
         ("launch.units", 7),
         ("launch.reads", 2),
+        ("constant_cache.lines", 1),
         ("launch.gpc_clocks", 5),
         ("dram.banks", 3),
         ("async_copy.pace", 4),
@@ -451,7 +452,7 @@ def test_the_pace_of_copies_is_known_of_chips_with_the_sm_of_the_h200():
 
 
 MAY_BE_NOTHING = re.compile(
-    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|async_copy\.(apart|beside)|merging\.window|crossing\.|reads\.|units\.(other_sm|next_cta)"
+    r"latency|release|overhead|cta_interval|cta_setup|far_fraction|reserved|stream_lines|line_interval|write_buffer|store_buffer|barrier\.|dispatch\.|async_copy\.(apart|beside)|merging\.window|crossing\.|reads\.|units\.(other_sm|next_cta)|lines\.further"
 )
 INTEGER_FIGURES = sorted(
     record.key

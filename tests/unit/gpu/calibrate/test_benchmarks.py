@@ -57,7 +57,9 @@ def fits(argument, parameter):
     """
     Return whether an argument has a parameter's type in C; a null pointer is passed as a 64-bit integer.
     """
-    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"}
+    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"} | {
+        np.void: "Parameters"
+    }
     null = type(argument) is np.uint64 and argument == 0
     return types[type(argument)] == parameter or (null and parameter == "*")
 
