@@ -112,7 +112,7 @@ class Stream:
         segments: The segments in the order of execution.
         run_time_extents: Whether the machine code reads the problem's extents from the launch's parameters.
         parameter_lines: Lines of the constant cache that the machine code reads of the launch's parameters. Those of
-            estimated streams are not known, and taken for two, which gpusim's own kernels have, but for a few with three.
+            estimated streams are not known, and taken for two, which nearly all of gpusim's own kernels have.
     """
 
     origin: StreamOrigin

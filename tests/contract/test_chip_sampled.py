@@ -241,33 +241,42 @@ def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looke
     assert chip.looked_up == looked
 
 
+def written(chip, sectors, *, stored=0, each=16):
+    """Lines that are written to DRAM while so many sectors come, some at a time; each takes the next bank."""
+    before = chip.spread
+    for _ in range(sectors // each):
+        chip.displace(0, each, stored)
+    return chip.spread - before
+
+
 def test_stored_lines_are_written_as_what_comes_displaces_them():
     """
-    An L2 of one line, four sectors. The first four that come find room. Of 128 bytes stored, the next displace
-    4 * 128 / 8 = 64 bytes, 4 * 128 / 12 = 42 and 4 * 128 / 16 = 32: then a line is full, two cycles of DRAM.
-    """
-    figures = FIGURES._replace(l2_lines=1, dram_bytes_per_kilocycle=64_000)
-    chip, free = sampled(IN_L2, figures=figures), []
-    chip.stored_bytes = 128
-    for _ in range(4):
-        chip.displace(0, 4)
-        free.append(chip.dram_free[0])
+    An L2 of 16,384 lines finds room for 32,768 sectors that are stored, and as many that are read.
 
-    assert free == [0, 0, 0, 2000]
-    assert (chip.came_sectors, chip.displaced) == (16, 64 + 42 + 32 - 128)
+    The next 32,768 displace what was stored, 8,192 lines, but for two of its 256 parts; those behind it what was read.
+    """
+    chip = sampled(IN_L2, figures=FIGURES._replace(l2_lines=16384))
+
+    assert (chip.l2_sectors_held, chip.part_sectors) == (65536, 65536 // 256 + 1)
+    assert written(chip, 32768, stored=1) + written(chip, 32768) == 0
+    assert written(chip, 32768) == pytest.approx(8192, abs=2 * 257 // 4)
+    assert written(chip, 32768 - 2 * 257) < 257 // 4
+
+
+def test_what_is_written_waits_for_its_channel():
+    """64 bytes a cycle: a line takes two. Of those that are displaced at once each waits for the one before."""
+    figures = FIGURES._replace(l2_lines=16384, dram_bytes_per_kilocycle=64_000)
+    chip = sampled(IN_L2, figures=figures)
+    written(chip, 65536, stored=1)
+    lines = written(chip, 160)
+
+    assert lines == pytest.approx(160 // 4, abs=4)
+    assert chip.dram_free[0] == lines * 2000
 
 
 def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
-    """
-    Each sector stands for those of ten SMs: two are more than the 16 of four lines, one is not.
+    """Each sector stands for those of ten SMs: 6,553 sectors fill the 65,536 of 16,384 lines."""
+    chip = sampled(IN_L2, figures=FIGURES._replace(l2_lines=16384), share=10)
 
-    Of 256 stored bytes and two sectors, 128 for each of ten SMs are written: 20 cycles of DRAM.
-    """
-    figures = FIGURES._replace(l2_lines=4, dram_bytes_per_kilocycle=64_000)
-    chip = sampled(IN_L2, figures=figures, share=10)
-    chip.stored_bytes = 256
-    chip.displace(0, 1)
-    assert chip.dram_free[0] == 0
-    chip.displace(0, 1)
-
-    assert chip.dram_free[0] == 1000 * 10 * 128 // 64
+    assert written(chip, 6552, stored=1, each=4) == 0
+    assert written(chip, 400, stored=1, each=4) == pytest.approx(100, abs=8)

@@ -93,15 +93,12 @@ class Doubt:
     experiment: str
 
 
-_STORES: Final = (
-    "reads wait at the L2 for what other SMs store: a burst of 24 KB by an SM that stores nothing takes 104 cycles"
-    " longer where the others store 1,400 bytes a cycle and 622 where they store all that they can, here none and 72;"
-    " where all SMs do both in bursts, 1,424 cycles, here 842 (a trial)"
+_PHASES: Final = (
+    "where in their period of 3,926 cycles a kernel meets DRAM's standstills is one draw here, and another one in each"
+    " launch of an H200, whose median of seven is the record: a start that moves by 59 cycles moves a kernel of some"
+    " thousand by up to 10 % (gemm_tt_pipelined_ragged; a trial)"
 )
-_STORES_NEXT: Final = (
-    "slices of the L2 with queues of their own, in which reads and stores stand in one order; those bursts with reads"
-    " and stores that lie in other slices"
-)
+_PHASES_NEXT: Final = "the median of several simulated launches, whose parts of DRAM stand still at phases of their own"
 _THROUGH: Final = (
     "what copies through the L1 bring waits for zeros that are written behind them (32 of an SM with 96 of zeros: 686"
     " cycles, here 440; a trial), of which convolutions with few k tiles have many"
@@ -114,11 +111,14 @@ DOUBTS: Final = (
         " cycles, a kernel of few CTAs' active ones",
         "the SMs of all CTAs of that configuration's neighbours (`gpusim.measure.lives`, forward convolutions)",
     ),
-    Doubt("GEMM", _STORES, _STORES_NEXT),
+    Doubt("GEMM", _PHASES, _PHASES_NEXT),
     Doubt(
         "from cubins",
-        _STORES + "; " + _THROUGH + ": analytic 1x1 convolutions are most of it",
-        _STORES_NEXT + "; the arrival of such data where the zeros that stand before it are known",
+        "spilled registers: CUTLASS's analytic convolutions read twelve each k tile, here from the L1 always (D17); 1x1"
+        " ones, whose operands stream through the L1, wait 1,000 cycles a k tile longer on an H200, 3x3 ones 60 to 160;"
+        " and " + _THROUGH,
+        "samples of these kernels by instruction; their spilled registers' lines among those that copies evict from the"
+        " L1; the arrival of such data where the zeros that stand before it are known",
     ),
     Doubt(
         "predicted best",
@@ -126,7 +126,7 @@ DOUBTS: Final = (
         " 32x128 7.1 % too fast, so that they end within .3 % of each other and are taken the wrong way round",
         "both from their cubins, which `from_cubins` does not read, beside the estimated streams, by instruction",
     ),
-    Doubt("k tile", _STORES + ", so that the shorter sum of a pair that stores much is too fast", _STORES_NEXT),
+    Doubt("k tile", _PHASES + ", and the difference of two of its runs hangs on where both lie", _PHASES_NEXT),
     Doubt(
         "largest reason",
         "where the MIO is full, short_scoreboard has too much, which an H200 gives to not_selected, dispatch_stall,"
@@ -141,9 +141,11 @@ DOUBTS: Final = (
     ),
     Doubt(
         "sampled",
-        "a sample of a small launch has fewer SMs among which one is late, and its reads are merged in the walk's"
-        " proportion (D14)",
-        "samples of half of the SMs, and of all with fewer k tiles, of those that are off most (`sampling_error.md`)",
+        "of those that share a line fewer are simulated, so that none has asked for it before as often as on a chip"
+        " (D14): active cycles of nine SMs of 64, or seven of 132, are up to 1.6 % too many; elapsed ones hang on the"
+        " last SM, in an exact run, too, which moves by up to 2 % where DRAM answers a cycle later",
+        "a sample whose lines are asked for as early as the first of all that share them does, from the spread of the"
+        " sample's own CTAs; the mean of exact runs whose DRAM answers some cycles later or earlier in the table",
     ),
 )
 """What is suspected, in the order in which it is looked for."""

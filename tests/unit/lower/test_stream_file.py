@@ -11,7 +11,7 @@ from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import load_scenario
 from gpusim.lower.shipped import SHIPPED as STREAMS
 from gpusim.lower.shipped import shipped_stream
-from gpusim.lower.stream_file import load_stream, save_stream
+from gpusim.lower.stream_file import Line, load_stream, parameter_lines, save_stream
 from gpusim.machine.load import load_machine
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -54,3 +54,21 @@ def test_a_file_that_is_no_stream_is_refused(tmp_path, data, message):
 
     with pytest.raises(BadInput, match=message):
         load_stream(path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "lines"),
+    [
+        (["EXIT"], 1),
+        (["LDC R1, c[0x0][0x28]"], 1),
+        (["ULDC.64 UR4, c[0x0][0x210]", "ULDC.64 UR6, c[0x0][0x218]"], 1),
+        (["ULDC.64 UR4, c[0x0][0x208]", "FMUL R4, R4, c[0x0][0x240]", "ULDC UR5, c[0x0][0x278]"], 2),
+        (["MOV R1, c[0x0][0x160]", "MOV R2, c[0x0][0x1c0]", "MOV R3, c[0x4][0x300]"], 2),
+    ],
+    ids=["none", "the stack", "one", "two", "of sm_75"],
+)
+def test_a_listing_says_how_many_lines_of_parameters_it_reads(texts, lines):
+    """Lines of 64 bytes of constant bank 0, from where a launch's parameters lie; at least one."""
+    listing = [[Line(16 * place, text) for place, text in enumerate(texts)]]
+
+    assert parameter_lines(listing) == lines

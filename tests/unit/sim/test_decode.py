@@ -93,6 +93,13 @@ def test_shuffles_and_special_registers_between_ops_come_through_the_mio(opcode,
     assert one.latency == H200.shared.shuffle_latency + further * H200.pipes["uniform"].latency
 
 
+@pytest.mark.parametrize("opcode", ["LDL", "STL.64"])
+def test_a_spilled_register_goes_through_the_mio_to_the_l1(opcode):
+    one = decoded(opcode, "pipe", "mufu")
+
+    assert (one.kind, one.port, one.latency, one.dispatches) == (SHARED, QUEUE, H200.l1.hit_latency, False)
+
+
 def test_a_load_of_constants_is_no_branch():
     """What follows a branch waits for it; what follows LDC does not, and its value comes as one of shared memory."""
     constant, branch = decoded("LDC", "pipe", "branch"), decoded("BRA", "pipe", "branch")

@@ -238,3 +238,14 @@ def test_a_copy_counts_as_five_registers_beside_other_warps_mma_sync_of_an_h200(
     figures = figures_of(load_machine("h200"), 0, busy=False)
 
     assert (figures.copy_registers, figures.copy_stage) == (5, 2)
+
+
+def test_each_further_line_of_parameters_takes_what_its_first_read_does():
+    """59 cycles on an H200; where that is not known, nothing."""
+    h200 = load_machine("h200")
+    first, second, tenth = (
+        figures_of(h200, 0, busy=False, parameter_lines=lines).constant_miss for lines in (1, 2, 10)
+    )
+
+    assert (first, second - first, tenth - first) == (h200.constant_cache.miss_latency, 59, 9 * 59)
+    assert figures_of(H200, 0, busy=False, parameter_lines=10).constant_miss == H200.constant_cache.miss_latency
