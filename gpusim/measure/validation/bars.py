@@ -142,7 +142,7 @@ DOUBTS: Final = (
     Doubt(
         "sampled",
         "of those that share a line fewer are simulated, so that none has asked for it before as often as on a chip"
-        " (D14): active cycles of nine SMs of 64, or seven of 132, are up to 1.6 % too many; elapsed ones hang on the"
+        " (D14): active cycles of nine SMs of 64, or seven of 132, are up to 1.8 % too many; elapsed ones hang on the"
         " last SM, in an exact run, too, which moves by up to 2 % where DRAM answers a cycle later",
         "a sample whose lines are asked for as early as the first of all that share them does, from the spread of the"
         " sample's own CTAs; the mean of exact runs whose DRAM answers some cycles later or earlier in the table",
