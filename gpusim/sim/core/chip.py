@@ -2532,19 +2532,23 @@ class Chip:
         Returns:
             When DRAM has room for what is written, in thousandths of a cycle.
         """
-        room, part = 0, self.part_sectors
-        self.came_sectors += sectors
-        while self.last_part < self.came_sectors // part:
-            self.last_part += 1
-            self.stored_in[self.last_part % PARTS_KNOWN] = 0
-        if stored:
-            self.stored_in[self.last_part % PARTS_KNOWN] += sectors
-        first = self.came_sectors - self.l2_sectors_held
-        if first > 0:
-            self.displaced += sectors * self.stored_in[first // part % PARTS_KNOWN]
-            while self.displaced >= SECTORS_PER_LINE * part:
-                self.displaced -= SECTORS_PER_LINE * part
-                room = max(room, self.write_back(issued))
+        room, part, at = 0, self.part_sectors, self.came_sectors
+        self.came_sectors = end = at + sectors
+        while at < end:
+            number, begin = at // part, at
+            at = min(end, (number + 1) * part)
+            if number > self.last_part:
+                self.last_part = number
+                self.stored_in[number % PARTS_KNOWN] = 0
+            self.stored_in[number % PARTS_KNOWN] += (at - begin) * stored
+        at, end = max(0, end - sectors - self.l2_sectors_held), end - self.l2_sectors_held
+        while at < end:
+            number, begin = at // part, at
+            at = min(end, (number + 1) * part)
+            self.displaced += (at - begin) * self.stored_in[number % PARTS_KNOWN]
+        while self.displaced >= SECTORS_PER_LINE * part:
+            self.displaced -= SECTORS_PER_LINE * part
+            room = max(room, self.write_back(issued))
         return room
 
     def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:

@@ -42,7 +42,7 @@ def test_of_every_bar_that_is_missed_it_is_said_what_is_suspected_and_what_would
     found = {bar.what: bar for bar in bars(reports)}
 
     assert "lg_throttle" not in found["held-out GEMM, active, mean"].experiment
-    assert "L2" in found["held-out GEMM, active, mean"].suspected
+    assert "DRAM" in found["held-out GEMM, active, mean"].suspected
     assert not found["held-out, active, mean"].met
     assert found["held-out, active, mean"].suspected == ""
 
