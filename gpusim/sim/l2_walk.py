@@ -80,14 +80,10 @@ class L2Walk:
         resident: Number of CTAs that run at the same time on the whole chip.
         waves: Number of waves to walk. ``status`` knows no CTA of a later wave.
         groups: Group of the SM of each CTA of a wave, whose requests are merged; all are of one where it is empty.
-
-    Attributes:
-        missed_by_wave: Bytes that each walked wave reads from DRAM.
-        bytes_asked: Bytes that all CTAs of the walked waves request.
     """
 
     def __init__(self, kernel: TimedKernel[Any], resident: int, waves: int, groups: Sequence[int] = ()) -> None:
-        self._kernel, self._resident, machine = kernel, resident, kernel.machine
+        self._kernel, self._resident, self._waves, machine = kernel, resident, waves, kernel.machine
         self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged
         self._looked: dict[tuple[int, int], int] = {}
         # Bytes that CTAs of a wave request of a tensor, and those of them that come from DRAM.
@@ -97,19 +93,28 @@ class L2Walk:
         self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
         self._status: dict[tuple[int, int, Hashable], tuple[L2Status, ...]] = {}
         self._touches: dict[tuple[int, Hashable], Sequence[Sequence[Touch]]] = {}
-        self.missed_by_wave: list[int] = []
-        self.bytes_asked = 0
         sharers = [self._sharers(wave) for wave in range(waves)]
         self._stored = kernel.stored_bytes * resident // len(kernel.launched)
-        own = self._own_bytes(sharers)
-        self._apart = own is not None
-        if own is not None:
-            self._walk_apart(sharers, own, machine.l2.bytes // machine.l2.partitions)
+        self._own = self._own_bytes(sharers)
+        if self._own is not None:
+            self._walk_apart(sharers, self._own, machine.l2.bytes // machine.l2.partitions)
             return
         for wave in range(waves):
-            self.missed_by_wave.append(0)
             self._walk_wave(wave, sharers[wave])
             self._held.touch(Touch(("stored", wave), 1, self._stored))
+
+    @property
+    def bytes_asked(self) -> int:
+        """Bytes that all CTAs of the walked waves request."""
+        return self._asked.total()
+
+    @property
+    def missed_by_wave(self) -> list[int]:
+        """Bytes that each walked wave reads from DRAM."""
+        found = [0] * self._waves
+        for (wave, _), missed in self._missed.items():
+            found[wave] += missed
+        return found
 
     def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
         """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
@@ -153,8 +158,8 @@ class L2Walk:
         touched: dict[Hashable, int] = {}
         for key, count in sharers.items():
             slow = [status.slow for status in self._status[*place, key]]
-            sizes = self._kernel.own_bytes(place[1], key) if self._apart else None
-            if sizes is not None:
+            if self._own is not None:
+                sizes = self._own[place[1], key]
                 asked += count * int(sizes.sum())
                 lacked += int(sizes @ np.array(slow, dtype=np.int64))
                 continue
@@ -166,11 +171,6 @@ class L2Walk:
                     lacked += (touch.parts & ~before).bit_count() * touch.size * waits
         return asked, lacked
 
-    def _count(self, wave: int, tensor: int, asked: int, missed: int) -> None:
-        self._asked[wave, tensor] += asked
-        self._missed[wave, tensor] += missed
-        self.bytes_asked += asked
-
     def bytes_missed(self) -> int:
         """
         Return the bytes that the whole grid reads from DRAM.
@@ -179,11 +179,9 @@ class L2Walk:
         left out because it includes data that is read once.
         """
         ctas, resident = len(self._kernel.launched), self._resident
-        missed = sum(self.missed_by_wave)
-        walked = min(len(self.missed_by_wave) * resident, ctas)
-        later = len(self.missed_by_wave) // 2
+        walked, later = min(self._waves * resident, ctas), self._waves // 2
         steady = sum(self.missed_by_wave[later:])
-        return missed + steady * (ctas - walked) // (walked - later * resident)
+        return self._missed.total() + steady * (ctas - walked) // (walked - later * resident)
 
     def _sharers(self, wave: int) -> _Sharers:
         """Return for each tensor the keys that a wave fetches, in the order of its CTAs, and the CTAs of each."""
@@ -235,7 +233,6 @@ class L2Walk:
         for wave, (one, missed) in enumerate(
             zip(sharers, missed_fetches(waves, sizes, capacity, self._stored), strict=True)
         ):
-            bytes_missed = 0
             end = 0
             for tensor, of in enumerate(one):
                 begin, end = end, end + len(of)
@@ -249,9 +246,7 @@ class L2Walk:
                     self._status[wave, tensor, key] = tuple(
                         _l2_status(*one, looked) for one in zip(row, chip, shared, strict=True)
                     )
-                self._count(wave, tensor, int(asked.sum()), int(from_dram.sum()))
-                bytes_missed += int(from_dram.sum())
-            self.missed_by_wave.append(bytes_missed)
+                self._asked[wave, tensor], self._missed[wave, tensor] = int(asked.sum()), int(from_dram.sum())
 
     def _walk_wave(self, wave: int, sharers: _Sharers) -> None:
         touches = [{key: self._touches_of(tensor, key) for key in own} for tensor, own in enumerate(sharers)]
@@ -287,8 +282,8 @@ class L2Walk:
         walked = {key: self._walk_fetch(touches, coming, touched) for key, touches in going.items()}
         asked = sum(one.asked * sharers[key] for key, one in walked.items())
         missed = sum(one.missed for one in walked.values())
-        self._count(wave, tensor, asked, missed)
-        self.missed_by_wave[-1] += missed
+        self._asked[wave, tensor] += asked
+        self._missed[wave, tensor] += missed
         chip = missed * PER_MILLE // asked if asked else 0
         shared = max(1, asked // max(1, sum(one.fresh for one in walked.values())))
         looked = self._looked[wave, tensor]

@@ -7,8 +7,8 @@ struct Parameters {
     u32 words[kLines * kWords];
 };
 
-// stamps[cta][kLines + 1]: the clock before the first line is read and after each. What is read, as an operand of an xor, is
-// tested there and then, so that ptxas reads it nowhere else; so that each waits for its own.
+// stamps[cta][kLines + 1]: the clock before the first line is read and after each. What is read goes into an xor, whose
+// result is tested there and then: so each line is read between its two clocks, and waited for.
 extern "C" __global__ void __launch_bounds__(32) constants(u64* stamps, Parameters parameters) {
     u64 at[kLines + 1];
     u32 sum = parameters.words[1] + threadIdx.x;

@@ -104,7 +104,6 @@ class Memory(NamedTuple):
 
     requests: Sequence[Request] = ()
     statuses: Sequence[L2Status] = ()
-    brought: Sequence[int] = ()
     outputs: Sequence[tuple[int, L2Status]] = ()
     simulates_l2: bool = True
     follows: Sequence[int] = ()
@@ -133,7 +132,7 @@ class Memory(NamedTuple):
             pattern=column(fetches),
             fetch_line=column(0 for _ in fetches),
             slow=column(status.slow for status in statuses),
-            brought=column(self.brought or [status.missed for status in statuses]),
+            brought=column(status.missed for status in statuses),
             shared=column(status.shared for status in statuses),
             looked=column(status.looked for status in statuses),
             request=column(fetch * warps for fetch in fetches),

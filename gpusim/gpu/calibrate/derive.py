@@ -323,26 +323,6 @@ def _barrier_fit(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     return float(base), float(slope)
 
 
-def _cta_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """
-    Return the interval between CTA launches and its rule: the pace of one SM, divided by the number of SMs.
-
-    The CTAs go to the SMs in turn, and all CTAs of an SM are resident at once.
-    """
-    rows = t["launch"].rows(kind="cta", threads=128)
-    fewest = min(int(row["ctas"]) for row in rows)
-    begins: dict[str, list[int]] = {}
-    for row in rows:
-        if int(row["ctas"]) == fewest:
-            begins.setdefault(row["sm"], []).append(int(row["begin"]))
-    paces = [(max(of) - min(of)) / (len(of) - 1) for of in begins.values() if len(of) > 1]
-    if not paces:
-        raise NotMeasured
-    return median(paces) / len(
-        begins
-    ), f"launch.csv, {fewest} CTAs of 128 threads: median pace of an SM over {len(begins)} SMs"
-
-
 _FORMULAS: dict[str, Formula] = {
     "mio.smsp_interval": lambda t, _: (
         _lds(t, "per_instruction", wavefronts=1, ilp=8, warps=4, smsps=1),
@@ -391,5 +371,4 @@ _FORMULAS: dict[str, Formula] = {
     "dram.turns.meanwhile": _meanwhile,
     "barrier.base": lambda t, _: (_barrier_fit(t)[0], "barrier.csv, line through cycles over warps, one CTA"),
     "barrier.per_warp": lambda t, _: (_barrier_fit(t)[1], "barrier.csv, slope of cycles over warps, one CTA"),
-    "launch.cta_interval": _cta_interval,
 }

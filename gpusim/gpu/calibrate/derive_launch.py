@@ -132,23 +132,6 @@ def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
     return tuple(int(one != found[0]) for one in found), rule
 
 
-_MORE_OF_THE_L2 = 1.2
-"""What an SM of a small CPC brings over the median of all, at least: 1.4 there, and 1.05 at most of others."""
-
-_SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
-
-
-def _further_lines(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return what the first read of a line of parameters takes more than one of a line that was read before."""
-    table = t["constants"]
-    ctas = max(int(row["ctas"]) for row in table.rows())
-    known, *others = table.numbers("cycles", ctas=ctas)
-    found = median(others) - known
-    return found, (
-        f"constants.csv, {ctas} CTAs: each line of 64 bytes read for the first time, less one read before, median"
-    )
-
-
 _AT_ONCE = {"kind": "cta", "threads": 128}
 """CTAs of launch.csv: of four warps, as most kernels have; of one and of 32, SMs of a TPC are 7 and 48 cycles apart."""
 
@@ -162,6 +145,21 @@ def _begins(launch: MeasuredTable) -> dict[int, list[int]]:
         if int(row["ctas"]) == fewest:
             begins.setdefault(int(row["sm"]), []).append(int(row["begin"]))
     return {sm: sorted(of_sm) for sm, of_sm in begins.items()}
+
+
+def _cta_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """
+    Return the interval between CTA launches and its rule: the pace of one SM, divided by the number of SMs.
+
+    The CTAs go to the SMs in turn.
+    """
+    begins = _begins(t["launch"])
+    paces = [(of_sm[-1] - of_sm[0]) / (len(of_sm) - 1) for of_sm in begins.values() if len(of_sm) > 1]
+    if not paces:
+        raise NotMeasured
+    ctas = sum(map(len, begins.values()))
+    rule = f"launch.csv, {ctas} CTAs of 128 threads: median pace of an SM over {len(begins)} SMs"
+    return median(paces) / len(begins), rule
 
 
 def _other_sm(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -178,6 +176,23 @@ def _next_cta(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     if not apart:
         raise NotMeasured
     return median(apart), "launch.csv, CTAs of 128 threads: median from an SM's first to its second"
+
+
+def _further_lines(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+    """Return what the first read of a line of parameters takes more than one of a line that was read before."""
+    table = t["constants"]
+    ctas = max(int(row["ctas"]) for row in table.rows())
+    known, *others = table.numbers("cycles", ctas=ctas)
+    found = median(others) - known
+    return found, (
+        f"constants.csv, {ctas} CTAs: each line of 64 bytes read for the first time, less one read before, median"
+    )
+
+
+_MORE_OF_THE_L2 = 1.2
+"""What an SM of a small CPC brings over the median of all, at least: 1.4 there, and 1.05 at most of others."""
+
+_SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
 
 
 def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float]:
@@ -324,6 +339,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "l2.write_latency": _write_latency,
     "l2.clock.of_hit": _own_clock("l2 chase"),
     "l2.clock.of_miss": _own_clock("dram chase"),
+    "launch.cta_interval": _cta_interval,
     "launch.cta_setup": _cta_setup,
     **{f"launch.gpc_clocks.{column}": _lag(column) for column in _LAGS},
     "launch.units.ahead": _ahead,
@@ -337,7 +353,7 @@ LAUNCH_FORMULAS: dict[str, Formula] = {
     "launch.cpcs.beside": lambda t, _: (_small_cpcs(t)[1], f"{_SMALL_CPCS}, TPCs of their GPCs"),
     "launch.cpcs.percent": lambda t, _: (_small_cpcs(t)[2], f"{_SMALL_CPCS}, their mean over that of all"),
     "launch.reads.sectors": _own_sectors,
-    "constant_cache.lines.further": _further_lines,
     "launch.reads.of_code": _reads_of_code,
+    "constant_cache.lines.further": _further_lines,
 }
 """Formulas by dotted key in a machine file."""

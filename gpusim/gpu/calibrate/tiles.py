@@ -243,10 +243,9 @@ def measure_freed(device: Device, *, quick: bool) -> list[MeasuredRow]:
                 device.launch("freed", kernel, (counts, data, *sizes), ctas=device.sms, threads=warps * WARP)
             found = device.cupy.asnumpy(counts).astype(np.int64).mean(axis=0) / (_FREED_PASSES - _FREED_WARM)
             row: MeasuredRow = {"source": name, "bytes": bytes_, "row_bytes": row_bytes, "pitch": pitch}
+            issued, moved, landed = (round(float(cycles), 1) for cycles in found)
             row |= {"warps": warps, "count": count}
-            rows.append(
-                row | dict(zip(("issued", "freed", "landed"), (round(float(x), 1) for x in found), strict=True))
-            )
+            rows.append(row | {"issued": issued, "freed": moved, "landed": landed})
     return rows
 
 

@@ -26,11 +26,12 @@ HALF = frozenset({"HADD2", "HMUL2", "HFMA2"})  # [ncu-guide] FP16
 XU = frozenset(
     {
         *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
-        # Memory instructions that the schedule does not name: spills, semaphores, alpha given by a pointer.
+        # Memory instructions that the schedule does not name: semaphores, alpha given by a pointer.
         # [assumed] Their scoreboards hold as long as an XU result takes; what they do to the memory pipeline is not
         # modelled.
-        *("LDL", "STL", "LD", "ATOMG", "RED"),
-        *("S2R",),  # goes through the MIO, as S2UR and SHFL between ops do: ``sim.decode`` says how long
+        *("LD", "ATOMG", "RED"),
+        # These go through the MIO, as S2UR and SHFL between ops do: ``sim.decode`` says how long.
+        *("LDL", "STL", "S2R"),
     }
 )
 ADDRESS = frozenset(
