@@ -153,16 +153,18 @@ def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamp
 
 
 def record_timeline(
-    kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamped, buffer: TimelineBuffer
+    kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamped, buffer: TimelineBuffer, *, launches: int = 2
 ) -> tuple[WarpTimeline, ...]:
     """
-    Return the timelines of one CTA's warps, from the second of two launches, so that code and data are warm.
+    Return the timelines of one CTA's warps, from the last of some launches.
+
+    From the second launch on code and data are warm, unless something else comes between.
 
     Raises:
         CheckFailed: The CTA did not run, or the buffer had room for too few k tiles.
     """
     cupy = problem.cupy
-    for _ in range(2):
+    for _ in range(launches):
         buffer.records.fill(0xFFFFFFFF)
         kernel.launch(buffer.params)
     cupy.cuda.runtime.deviceSynchronize()

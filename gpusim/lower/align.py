@@ -123,12 +123,13 @@ def _is_beside(sass: Sass, step: ExecutedInstruction, arguments: Sequence[int]) 
     """
     Return whether a step is no op of the schedule.
 
-    Such are a semaphore's access, the load of a launch's argument, and an LDS that no lane executes.
+    Such are a semaphore's access, the load of a launch's argument, a stamp that a timeline build stores, and an LDS
+    that no lane executes.
     """
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
     if never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers):
         return True
-    if sass.name != "LDG" or step.address is None:
+    if sass.name not in ("LDG", "STG") or step.address is None:
         return False
     first = int(step.address[np.argmax(_executed(step))])
     return any(first >> TENSOR_BITS == argument >> TENSOR_BITS for argument in arguments)

@@ -48,8 +48,8 @@ class AlignedKernel(CountedKernel[StepT]):
 
     Attributes:
         unaddressed: Opcodes of the schedule, besides the MMAs, that access no memory. The kernel names them itself.
-        arguments: Tensors that hold what a launch is told, by ``Placement.pointers``. Their loads are no ops of the
-            schedule.
+        arguments: Tensors that hold what a launch is told, or takes down of its time, by ``Placement.pointers``. Their
+            loads and stores are no ops of the schedule.
     """
 
     unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset()

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from gpusim.cuda.specialise import Build
 from gpusim.errors import GpusimError
 from gpusim.gpu import device
 from gpusim.measure.measure import RecordOrigin
-from gpusim.measure.record_all import prebuild_plain
+from gpusim.measure.record_all import prebuild_one
 
 
 class NcuRun(NamedTuple):
@@ -33,7 +34,13 @@ class NcuRun(NamedTuple):
 
 
 def profile_in_runs(
-    argv: Sequence[str] | None, module: str, what: str | None, together: int, measure: Callable[[NcuRun], None]
+    argv: Sequence[str] | None,
+    module: str,
+    what: str | None,
+    together: int,
+    measure: Callable[[NcuRun], None],
+    *,
+    build: Build = "plain",
 ) -> int:
     """
     Run the command ``python -m MODULE OUT FILE... [--commit C] [--seconds S]``.
@@ -44,6 +51,7 @@ def profile_in_runs(
         what: What the help says of it.
         together: Number of scenarios in one run of ncu, few so that a failure loses little.
         measure: Profiles the scenarios of a run and writes what was found. A run that fails does not stop the next.
+        build: What is profiled of each scenario.
 
     Returns:
         The exit code of the last error, or 0.
@@ -59,7 +67,7 @@ def profile_in_runs(
         origin = RecordOrigin.here(("python", "-m", module, "OUT", "FILE"), arguments.commit)
         folder = arguments.out / device.gpu_slug(origin.environment["gpu"])
         folder.mkdir(parents=True, exist_ok=True)
-        prebuild_plain(arguments.files)
+        prebuild_one(arguments.files, build)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

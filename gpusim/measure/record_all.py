@@ -88,11 +88,11 @@ def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> 
     session.say(f"compiled {len(jobs)} kernels")
 
 
-def prebuild_plain(files: Sequence[Path]) -> None:
-    """Compile the plain kernels of every scenario on all cores, for ncu would wait for each; say which cannot be."""
+def prebuild_one(files: Sequence[Path], build: Build) -> None:
+    """Compile one build of every scenario on all cores, for ncu would wait for each; say which cannot be."""
     chosen = architecture(device.import_cupy())
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for job in [pool.submit(prebuild, file, "plain", chosen) for file in files]:
+        for job in [pool.submit(prebuild, file, build, chosen) for file in files]:
             complaint = job.result()
             if complaint:
                 sys.stderr.write(f"{complaint}\n")

@@ -139,7 +139,13 @@ _CLASSES: Final = 4
 _SPILLED = frozenset({"LDL", "STL"})
 """Loads and stores of registers that did not fit: a word of each lane, a line of the L1, which is taken to have it."""
 
-_THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR", *_SPILLED})
+_STAMP = "STG"
+"""A store of no op that orders nothing: a timeline build's stamp, one word of one lane."""
+
+_ORDERS = "STRONG"
+"""Modifier of a semaphore's accesses."""
+
+_THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR", *_SPILLED, _STAMP})
 """
 Instructions between ops that go through the MIO as a load of one wavefront does.
 
@@ -193,7 +199,7 @@ class _Decoder:
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
-        if kind == PIPE and name in _THROUGH_MIO:
+        if kind == PIPE and name in _THROUGH_MIO and _ORDERS not in instruction.opcode:
             kind, access = SHARED, self._register_from_mio(name)
         elif kind == PIPE and instruction.opcode == _EMPTY_LOAD:
             kind = SHARED
@@ -267,10 +273,12 @@ class _Decoder:
         """
         Return the properties of a shuffle, or a read of a special register, which S2UR sends on to uniform ones.
 
-        A spilled register comes from the L1.
+        A spilled register comes from the L1. A stamp is stored, and returns nothing.
 
-        Not modelled: that the L1 has lost a spilled register, which it then reads from the L2.
+        Not modelled: that the L1 has lost a spilled register, which it then reads from the L2; what a stamp writes.
         """
+        if name == _STAMP:
+            return Access(wavefronts=((1,) * self.lanes.warps,))
         latency = self.machine.l1.hit_latency if name in _SPILLED else self.machine.shared.shuffle_latency
         if name == "S2UR":
             latency += self.machine.pipes["uniform"].latency

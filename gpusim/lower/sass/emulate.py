@@ -104,7 +104,8 @@ class _Emulation:
         values |= {f"SR_CTAID.{axis}": word(one) for axis, one in zip(axes, self.warp.ctaid, strict=True)}
         # SR_SWINHI is the high word of the shared window, against which generic addresses are tested. Shared addresses
         # do not contain it.
-        return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_CLOCKLO", "SR_CLOCKHI", "SR_SWINHI")}
+        clocks = ("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO")
+        return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_VIRTUALSMID", "SR_SWINHI", *clocks)}
 
     def run(self, turns: Turns | None) -> list[ExecutedInstruction]:
         at, head = 0, turns.loop.head if turns else -1

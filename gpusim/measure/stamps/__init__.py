@@ -1,0 +1,6 @@
+"""
+Stamped kernels: the timeline builds of tile kernels, measured with cold caches and simulated with their stamps.
+
+Its face is ``StampedTileKernel`` (the build for simulation in time), ``measure`` and ``launch`` (on a GPU), and
+``page`` (the report).
+"""

@@ -1,0 +1,53 @@
+"""The timeline build of a tile kernel for simulation in time: its machine code stores the clock as it goes."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+from gpusim.cuda.specialise import Specialisation
+from gpusim.families.gemm.specialise import specialise
+from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.lower.aligned import TENSOR_BITS
+
+RECORDS: Final = 15 << TENSOR_BITS
+"""Assumed global byte address of the stamps, in a range of their own."""
+
+_ROOM: Final = 1 << 20
+"""Rows that there is room for, so that all are written."""
+
+
+class StampedTileKernel(TimedTileKernel):
+    """
+    The timeline build of a GEMM's or convolution's kernel. Its stamps are no ops of the schedule.
+
+    A stamp reads the clock and stores it: the store takes its place in the MIO, a wavefront, and holds its register
+    until it is read. All CTAs execute what the recorded one does; those that are not recorded have their stores
+    predicated off on a GPU, which take a place in the MIO, too. Not modelled: the sectors that stamps write.
+    """
+
+    arguments: ClassVar[tuple[str, ...]] = ("records",)
+
+    @cached_property
+    def specialisation(self) -> Specialisation:
+        """The kernel's timeline build."""
+        return specialise(self.scenario, "timeline")
+
+    @property
+    def any_extents(self) -> None:
+        """None: what is measured has its extents compiled in."""
+        return None
+
+    @property
+    def lender(self) -> "StampedTileKernel":
+        """The kernel itself, as stamps of trips that are passed over would be another kernel's."""
+        return self
+
+    @property
+    def pointers(self) -> Mapping[str, int]:
+        """Assumed global byte address of each tensor, and of the stamps."""
+        return {**super().pointers, "records": RECORDS}
+
+    def values(self, k_iterations: int) -> Mapping[str, Any]:
+        """Return the parameters of a launch that records its first CTA."""
+        recorded = {"records": RECORDS, "record_capacity": _ROOM, "recorded_blocks": 1}
+        return {**super().values(k_iterations), **recorded}

@@ -1,0 +1,35 @@
+"""``python -m gpusim.measure.stamps.measure OUT FILE...``: phases of stamped kernels whose caches are cold."""
+
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from gpusim.gpu import counters, ncu
+from gpusim.gpu.calibrate.runner import MeasuredRow, read_rows, write_rows
+from gpusim.measure.in_ncu_runs import NcuRun, profile_in_runs
+from gpusim.measure.stamps.phases import STAMPS_FILE
+
+COLD_LAUNCHES: Final = 5
+"""Cold launches of each kernel: odd, so that a median is one of them."""
+
+_TOGETHER: Final = 10
+_CYCLES: Final = "sm__cycles_elapsed.max"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure every file's stamped kernel, some together; return the exit code of the last error, or 0."""
+    rows: list[MeasuredRow] = []
+
+    def measure(run: NcuRun) -> None:
+        run.reports.mkdir(parents=True, exist_ok=True)
+        file = run.reports / f"{run.files[0].stem}.csv"
+        command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
+        ncu.profile([*command, "--times", str(COLD_LAUNCHES)], [_CYCLES], kernels=counters.KERNELS.removeprefix("regex:"))
+        rows.extend(read_rows(file))
+        write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
+
+    return profile_in_runs(argv, "gpusim.measure.stamps.measure", __doc__, _TOGETHER, measure, build="timeline")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
