@@ -14,6 +14,7 @@ COLD_LAUNCHES: Final = 5
 
 _TOGETHER: Final = 10
 _CYCLES: Final = "sm__cycles_elapsed.max"
+_KERNELS: Final = counters.KERNELS.removeprefix("regex:")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run.reports.mkdir(parents=True, exist_ok=True)
         file = run.reports / f"{run.files[0].stem}.csv"
         command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
-        ncu.profile([*command, "--times", str(COLD_LAUNCHES)], [_CYCLES], kernels=counters.KERNELS.removeprefix("regex:"))
+        ncu.profile([*command, "--times", str(COLD_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
         rows.extend(read_rows(file))
         write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
 

@@ -37,7 +37,7 @@ def found(monkeypatch, tmp_path):
     """Files of scenarios, all of which have been compiled, and the folder of what is measured."""
     origin = SimpleNamespace(environment={"gpu": "NVIDIA H200"}, commit="c0ffee", command=("python", "OUT", "FILE"))
     monkeypatch.setattr(in_ncu_runs, "RecordOrigin", SimpleNamespace(here=lambda *_: origin))
-    monkeypatch.setattr(in_ncu_runs, "prebuild_one", lambda _, build: None)
+    monkeypatch.setattr(in_ncu_runs, "prebuild_one", lambda *_: None)
     files = [f"{number}.toml" for number in range(repeats.REPEATED_TOGETHER + 1)]
     return [str(tmp_path), *files], tmp_path / device.gpu_slug("NVIDIA H200") / REPEATS_FILE
 
