@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.stamps.launch OUT FILE...``: launches timeline builds and writes down their phases."""
+"""``python -m gpusim.measure.stamps.launch OUT FILE...``: launches timeline builds and writes down their times."""
 
 import argparse
 import sys
@@ -12,13 +12,12 @@ from gpusim.gpu import run
 from gpusim.gpu.calibrate.runner import MeasuredRow, write_rows
 from gpusim.gpu.device import import_cupy
 from gpusim.gpu.module import load_kernels
-from gpusim.measure.stamps.phases import phases_of
-from gpusim.records.pipeline import pipeline_rows
+from gpusim.measure.stamps.phases import times_of
 
 
 def stamped_phases(cupy: Any, file: Path, times: int) -> list[MeasuredRow]:
     """
-    Launch a scenario's timeline build some times; return the phases of warp 0 of its recorded CTA, a row for a launch.
+    Launch a scenario's timeline build some times; return the times of warp 0 of its recorded CTA, a row for a launch.
 
     Whether caches are cold is the profiler's affair that this runs under.
     """
@@ -31,9 +30,8 @@ def stamped_phases(cupy: Any, file: Path, times: int) -> list[MeasuredRow]:
     rows: list[MeasuredRow] = []
     for number in range(times):
         warp, *_ = run.record_timeline(kernel, problem, stamped, buffer, launches=1)
-        found = phases_of(pipeline_rows(warp, stamped), stamped.stages)
         own: MeasuredRow = {"name": file.stem, "launch": number, "k_tiles": warp.k_tiles, "stages": stamped.stages}
-        own |= {"prologue": found.prologue, "mainloop": found.mainloop, "drain": found.drain, "end": warp.end}
+        own.update(times_of(warp, stamped))
         rows.append(own)
     return rows
 

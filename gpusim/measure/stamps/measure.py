@@ -1,4 +1,4 @@
-"""``python -m gpusim.measure.stamps.measure OUT FILE...``: phases of stamped kernels whose caches are cold."""
+"""``python -m gpusim.measure.stamps.measure OUT FILE...``: stamps of kernels whose caches are cold."""
 
 import sys
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         file = run.reports / f"{run.files[0].stem}.csv"
         command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
         ncu.profile([*command, "--times", str(COLD_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
-        rows.extend(read_rows(file))
+        rows.extend(dict(row) for row in read_rows(file))
         write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
 
     return profile_in_runs(argv, "gpusim.measure.stamps.measure", __doc__, _TOGETHER, measure, build="timeline")

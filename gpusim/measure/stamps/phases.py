@@ -1,44 +1,41 @@
-"""The phases of a stamped warp: prologue, main loop and drain, in cycles, from its stamps or from simulated ones."""
+"""The phases of a stamped warp, prologue, main loop and drain, from its timeline, be it measured or simulated."""
 
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Mapping
+from typing import Final
 
-from gpusim.results.result import PipelineRow
+from gpusim.cuda.timeline_format import WarpTimeline
+from gpusim.records.pipeline import pipeline_rows
+from gpusim.schedule.kernel import Stamped
 
-STAMPS_FILE = "stamps.csv"
-"""Measured phases of stamped kernels, in a GPU's folder of measurements."""
+STAMPS_FILE: Final = "stamps.csv"
+"""Measured times of stamped kernels, in a GPU's folder of measurements."""
+
+TIMES: Final = ("copy_issue", "wait_begin", "wait_end", "mma_begin", "drain_begin", "mma_end", "tail_end", "end")
+"""Its columns, in cycles from the first stamp of the CTA, for warp 0; see ``times_of``."""
+
+PHASES: Final[Mapping[str, tuple[str, str]]] = {
+    "prologue": ("", "wait_end"),
+    "mainloop": ("wait_end", "drain_begin"),
+    "drain": ("drain_begin", "mma_end"),
+}
+"""Two times that each phase lies between; "" is the CTA's first stamp. The drain has the k tiles without a copy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Phases:
+def times_of(warp: WarpTimeline, stamped: Stamped) -> dict[str, int]:
     """
-    How long warp 0 of a stamped CTA takes for each phase, cycles.
+    Return ``TIMES`` of a warp.
 
-    Attributes:
-        prologue: From the CTA's begin to the end of the first wait, behind its barrier.
-        mainloop: From there to the first mma.sync of the drain.
-        drain: From there, the last ``stages - 1`` k tiles, for which no copy is issued, to the last mma.sync's issue.
+    ``copy_issue`` and ``wait_begin`` are those of the first k tile; ``wait_end`` and ``mma_begin`` are behind its
+    barrier and its first mma.sync. ``drain_begin`` is behind the first mma.sync of the last ``stages - 1`` k tiles, and
+    ``mma_end`` behind the last mma.sync, ``tail_end`` behind the last barrier before the epilogue.
     """
-
-    prologue: int
-    mainloop: int
-    drain: int
-
-    @property
-    def all(self) -> int:
-        """Cycles from the CTA's begin to the issue of its last mma.sync."""
-        return sum(astuple(self))
+    rows = pipeline_rows(warp, stamped)
+    first, last, drained = rows[0], rows[-1], rows[max(0, len(rows) - (stamped.stages - 1))]
+    found = (first.copy_issue, first.wait_begin, first.wait_end, first.mma_begin, drained.mma_begin, last.mma_end)
+    return dict(zip(TIMES, (*found, warp.tail_end, warp.end), strict=True))
 
 
-def phases_of(rows: Sequence[PipelineRow], stages: int, *, latency: int = 0) -> Phases:
-    """
-    Return the phases of a warp's k tiles.
-
-    Args:
-        rows: A row for each k tile, in order.
-        stages: Stages of the shared-memory ring.
-        latency: Cycles from an mma.sync's issue to its result, if ``mma_end`` is the time of the result. 0 for stamps,
-            which are of the issue.
-    """
-    begin, last = rows[max(0, len(rows) - (stages - 1))].mma_begin, rows[-1].mma_end - latency
-    return Phases(rows[0].wait_end, begin - rows[0].wait_end, last - begin)
+def phases_of(times: Mapping[str, float]) -> dict[str, float]:
+    """Return the cycles of each of ``PHASES``, and of all together as "whole"."""
+    found = {name: times[end] - times.get(begin, 0) for name, (begin, end) in PHASES.items()}
+    return {**found, "whole": sum(found.values())}
