@@ -17,6 +17,7 @@ from gpusim.results.program import issue_cycles
 from gpusim.verbs.simulate import SimulatedLaunch
 
 _CLOCK: Final = "SR_CLOCKLO"
+_PARAMETERS: Final = "imc_miss"
 
 
 def stamp_places(kernel: StampedTileKernel) -> dict[int, int]:
@@ -46,6 +47,9 @@ def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tupl
     """
     Return the timelines of the recorded CTA's warps, decoded as those of a GPU are.
 
+    What a warp waits for the launch's parameters is simulated at its begin. A GPU's warps read their first clock
+    before their first parameter, so that wait lies behind it here, too: the first stamp is as many cycles earlier.
+
     Raises:
         CheckFailed: Another CTA was watched, or its warps execute another number of instructions than the recorded one.
     """
@@ -57,7 +61,8 @@ def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tupl
     rows = 1 + (max(places) - HEADER_WORDS) // words
     records = np.full((stamped.warps, HEADER_WORDS + (rows + rows % 2) * words), 0xFFFFFFFF, dtype=np.uint32)
     for warp in range(stamped.warps):
-        issued = issue_cycles([span for span in spans if span.warp == warp])
+        own = [span for span in spans if span.warp == warp]
+        issued = issue_cycles(own)
         if len(issued) != kernel.stream(0, "compiled").instructions_per_warp:
             raise CheckFailed(f"warp {warp} of the recorded CTA does not execute its stream")
         header = np.zeros(HEADER_WORDS // 2, dtype=np.int64)
@@ -66,6 +71,7 @@ def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tupl
                 header[word // 2] = issued[position]
             else:
                 records[warp, word] = issued[position]
+        header[0] -= sum(span.end - span.begin for span in own if span.reason == _PARAMETERS and span.end <= header[0])
         header[6], header[7] = kernel.k_tiles(spans[0].cta), stamped.block
         records[warp, :HEADER_WORDS] = header.view(np.uint32)
     return timeline_format.decode(records, 1, stamped.warps, stamped.k_groups)

@@ -100,6 +100,15 @@ def test_a_spilled_register_goes_through_the_mio_to_the_l1(opcode):
     assert (one.kind, one.port, one.latency, one.dispatches) == (SHARED, QUEUE, H200.l1.hit_latency, False)
 
 
+def test_a_stamp_is_stored_through_the_mio_and_a_semaphore_s_store_is_not():
+    """A stamp holds two registers of its address and one of a clock until they are read; it returns nothing."""
+    stamp, semaphore = decoded("STG.E", "pipe", "mufu"), decoded("STG.E.STRONG.GPU", "pipe", "mufu")
+
+    assert (stamp.kind, stamp.port, stamp.registers, stamp.is_load) == (SHARED, QUEUE, 3, False)
+    assert set(stamp.wavefronts[0]) == {1}
+    assert (semaphore.kind, semaphore.dispatches) == (PIPE, True)
+
+
 def test_a_load_of_constants_is_no_branch():
     """What follows a branch waits for it; what follows LDC does not, and its value comes as one of shared memory."""
     constant, branch = decoded("LDC", "pipe", "branch"), decoded("BRA", "pipe", "branch")

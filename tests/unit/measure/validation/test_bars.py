@@ -11,7 +11,7 @@ from gpusim.measure.validation.bars import CycleBar, bars, main, page
 from gpusim.records.record import reports_folder
 
 READ = (
-    *("validation/held_out.json", "validation/development.json", "validation/from_cubins.md"),
+    *("validation/held_out.json", "validation/development.json", "validation/from_cubins.md", "validation/stamps.md"),
     *("published_tables.md", "sampling_error.md", "mutations.md"),
 )
 
