@@ -140,8 +140,8 @@ DOUBTS: Final = (
     Doubt(
         "prologue",
         "code that comes from DRAM: from the first stamp to the first copy all CTAs of a launch take about as long,"
-        " those of another launch up to 700 cycles longer (gemm_swizzle: four CTAs of seven launches, 620 to 1,410; a trial);"
-        " here each line of cold code takes its mean time",
+        " those of another launch up to 700 cycles longer (gemm_swizzle: four CTAs of seven launches, 620 to 1,410; a"
+        " trial); here each line of cold code takes its mean time",
         "clocks at each line of the code before the first copy, in cold launches of such a kernel, beside lines of data"
         " that one SM reads meanwhile",
     ),
