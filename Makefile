@@ -122,6 +122,7 @@ reports: $(READY)
 	$(VENV)/bin/python -m gpusim.measure.tables.figure_table --out reports/figures.md
 	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
 	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
+	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 --overlay docs/images/measured_attention.png
 
 # How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it, which are
 # added to the report of the same machine and commit; a run that is cut keeps what it has measured.

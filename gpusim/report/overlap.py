@@ -39,8 +39,8 @@ WHOLE_LIMIT = 14
 
 WIDTH = 14.0
 LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 1.12, 0.72, 0.62
-_LINE = 0.19
-_STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, _GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
+LINE = 0.19
+_STRIP, _STAGE, _WAITS, _LOADS, _MMA, SPACE, GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +143,11 @@ def overlap_chart(
         lanes.append(
             _lanes(pipeline, ring, bottom, "stores + barrier" if through_registers else "wait_group + barrier")
         )
-        bottom = lanes[-1][-1].bottom + _GROUP_GAP
-    body = bottom - _GROUP_GAP
-    windows = _common_windows([pipeline for _, pipeline in groups])
+        bottom = lanes[-1][-1].bottom + GROUP_GAP
+    body = bottom - GROUP_GAP
+    windows = common_windows(pipeline.windows(WHOLE_LIMIT) for _, pipeline in groups)
     uses = {"simulated": tensor_use(timeline, {"mma": group_cycles})} if timeline and group_cycles else {}
-    above = TOP + _LINE * (len(groups) - 1)
+    above = TOP + LINE * (len(groups) - 1)
     with sheet(canvas, WIDTH, above + body + BOTTOM) as figure:
         panels = panels_of(figure, windows, body, above)
         for (name, pipeline), rows in zip(groups, lanes, strict=True):
@@ -181,14 +181,14 @@ def stacked(kinds: Iterable[tuple[str, str, str, float]], top: float = 0.0) -> l
     lanes = []
     for kind, name, note, height in kinds:
         lanes.append(ChartLane(kind, name, note, top, height))
-        top += height + _SPACE
+        top += height + SPACE
     return lanes
 
 
-def _common_windows(pipelines: Sequence[WarpPipeline]) -> list[tuple[int, int]]:
+def common_windows(windows: Iterable[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
     """Return windows of cycles that contain those of every pipeline. Windows that would overlap are joined."""
     joined: list[tuple[int, int]] = []
-    for parts in zip(*(pipeline.windows(WHOLE_LIMIT) for pipeline in pipelines), strict=True):
+    for parts in zip(*windows, strict=True):
         begin, end = min(part[0] for part in parts), max(part[1] for part in parts)
         if joined and begin <= joined[-1][1]:
             begin = joined.pop()[0]

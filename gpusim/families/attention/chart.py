@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from gpusim.errors import CannotRun
 from gpusim.families.attention.tile.operands import GEMMS
 from gpusim.report import overlap
 from gpusim.report.captions import Words, footer, headline
 from gpusim.report.pipeline import TensorUse, tensor_use
 from gpusim.report.style import FAINT, INK, LANE, MUTED, Canvas, sheet, text_on, tile_colour, tint, title_block
-from gpusim.results.result import Result
+from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import KTileSpan, Timeline
 
 MOST_DRAWN = 5
@@ -29,8 +30,17 @@ CHART_LANES = (
 )
 """Kind, name, note and height in inches of each lane."""
 
+MEASURED_LANES = (
+    ("blocks", "key blocks", "fragments to last MMA", 0.46),
+    ("waits", "waits", "for K, and barrier", 0.34),
+)
+"""The same of what a timeline build stamps."""
+
+_NAME = ("name", "", "", 0.2)
+"""The strip in which it stands whether the lanes below it are measured or simulated."""
 
 _KEY = "Colour and number name the key block, in the order walked."
+_ASKED = "A line among measured ones is where the next K is asked for."
 _FILLED = "Boxes of GEMMs are filled to the share of cycles in which the tensor core multiplies for the CTA."
 
 
@@ -68,6 +78,47 @@ class KeyBlockSpans:
         return [(0, begins[head]), (begins[self.blocks - tail], self.end)]
 
 
+@dataclass(frozen=True, slots=True)
+class StampedBlocks:
+    """
+    The key blocks of one warp as a GPU stamped them.
+
+    Attributes:
+        rows: One for each key block, in the order walked.
+    """
+
+    rows: Sequence[PipelineRow]
+
+    def windows(self) -> list[tuple[int, int]]:
+        """Return the cycles to draw, as of ``KeyBlockSpans``, to the last MMA."""
+        end = self.rows[-1].mma_end
+        if len(self.rows) <= MOST_DRAWN:
+            return [(0, end)]
+        head, tail = ENDS
+        return [(0, self.rows[head].mma_begin), (self.rows[-tail].mma_begin, end)]
+
+    def pace(self) -> str:
+        """What is measured, in words: cycles of a steady key block, and how long the warp waits."""
+        steps = [after.mma_begin - before.mma_begin for before, after in pairwise(self.rows)]
+        steady = f"{int(median(steps)):,} cycles per key block (median); " if steps else ""
+        waited = sum(row.wait_end - row.wait_begin for row in self.rows)
+        return f"{steady}{overlap.waiting(waited, self.rows[-1].mma_end)}"
+
+    def draw(self, panel: overlap.Panel, lanes: Sequence[overlap.ChartLane]) -> None:
+        """Draw each key block from its first fragments to its last MMA, the waits, and when its K was asked for."""
+        blocks, waits = lanes
+        for lane in lanes:
+            panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
+        for row in self.rows:
+            span = row.mma_begin, row.mma_end
+            overlap.draw_used(panel, span, blocks, tile_colour(row.k_tile), None)
+            overlap.name_used(panel, span, blocks, row.k_tile, None)
+            words = (f"{row.wait_end - row.wait_begin:,}",)
+            overlap.draw_wait(panel, (row.wait_begin, row.wait_end), words, waits, (blocks.top, waits.bottom))
+            if panel.begin <= row.copy_issue <= panel.end:
+                panel.axes.vlines(row.copy_issue, blocks.top, blocks.bottom, color=INK, linewidth=1.2, zorder=3)
+
+
 def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
     """Return what warp 0 of the watched CTA did; the CTA walked ``blocks`` key blocks."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
@@ -77,7 +128,13 @@ def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
 
 
 def attention_overlap_chart(
-    result: Result, words: Words, timeline: Timeline, canvas: Canvas, cycles: Mapping[str, int] | None = None
+    result: Result,
+    words: Words,
+    timeline: Timeline,
+    canvas: Canvas,
+    cycles: Mapping[str, int] | None = None,
+    *,
+    measured: Sequence[PipelineRow] | None = None,
 ) -> Canvas:
     """
     Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
@@ -93,26 +150,43 @@ def attention_overlap_chart(
         canvas: The file to write, or the figure to draw into.
         cycles: For "qk" and "pv", cycles that the MMAs of one warp's key block occupy the tensor core, to which their
             boxes are filled; None fills them.
+        measured: Key blocks as hardware stamped them, to be drawn above the simulated ones on the same axis.
+
+    Raises:
+        CannotRun: Another number of key blocks was measured than is simulated.
     """
     blocks = len(result.pipeline)
+    if measured and len(measured) != blocks:
+        raise CannotRun(f"{len(measured)} key blocks were measured, but the simulated CTA walks {blocks}")
     warp = warp_spans(timeline, blocks)
     present = {span.activity for span in warp.spans} | {"waits"}
     use = tensor_use(timeline, cycles) if cycles else None
-    lanes = overlap.stacked(lane for lane in CHART_LANES if lane[0] in present)
-    body = lanes[-1].bottom
-    with sheet(canvas, overlap.WIDTH, overlap.TOP + body + overlap.BOTTOM) as figure:
-        panels = overlap.panels_of(figure, warp.windows(), body)
+    stamped = StampedBlocks(measured) if measured else None
+    above = overlap.stacked((_NAME, *MEASURED_LANES)) if stamped else []
+    names, *lanes = overlap.stacked(
+        (_NAME if stamped else (*_NAME[:3], 0.0), *(lane for lane in CHART_LANES if lane[0] in present)),
+        above[-1].bottom + overlap.GROUP_GAP if above else -overlap.SPACE,
+    )
+    body, head = lanes[-1].bottom, overlap.TOP + overlap.LINE * bool(stamped)
+    with sheet(canvas, overlap.WIDTH, head + body + overlap.BOTTOM) as figure:
+        windows = overlap.common_windows([warp.windows(), *([stamped.windows()] if stamped else [])])
+        panels = overlap.panels_of(figure, windows, body, head)
         for panel in panels:
             _draw(panel, warp, lanes, use)
-        overlap.name_lanes(panels[0], [lanes[0], *lanes], "")
+            if stamped:
+                stamped.draw(panel, above[1:])
+        if stamped:
+            overlap.name_lanes(panels[0], above, "measured")
+        overlap.name_lanes(panels[0], [names, *lanes], "simulated" if stamped else "")
         for before, after in pairwise(panels):
             overlap.break_note(figure, before, after, f"key blocks {ENDS[0]} to {blocks - ENDS[1] - 1} left out")
         overlap.legend(figure, "copies in flight", "issued to done")
         shown = f"{result.scenario['kernel']['mainloop']}: {blocks} key blocks, warp 0 of CTA {timeline.warps[0].cta}"
+        paces = [f"measured: {stamped.pace()}", f"simulated: {_pace(warp)}"] if stamped else [_pace(warp)]
         lines = [
             f"{words.problem}; {words.kernel}",
-            _pace(warp),
-            f"Shown is {shown}. {_KEY}{f' {_FILLED}' * bool(use)}",
+            *paces,
+            f"Shown is {shown}. {_KEY}{f' {_FILLED}' * bool(use)}{f' {_ASKED}' * bool(stamped)}",
         ]
         title_block(figure, headline(words, words.verdict or shown), lines, footer(result))
     return canvas
@@ -124,10 +198,10 @@ def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.Cha
         panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
     for begin in warp.begins[1:]:
         if panel.begin <= begin <= panel.end:
-            panel.axes.plot([begin, begin], [0, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
+            panel.axes.plot([begin, begin], [lanes[0].top, lanes[-1].bottom], color=FAINT, linewidth=0.9, zorder=0.8)
     for wait in warp.waits:
         words = (f"{wait.end - wait.begin:,}",)
-        overlap.draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (0, lanes[-1].bottom))
+        overlap.draw_wait(panel, (wait.begin, wait.end), words, rows["waits"], (lanes[0].top, lanes[-1].bottom))
     for span in warp.spans:
         copies = span.activity.startswith("copy")
         lane = rows["copy_k" if span.activity == "copy_q" else span.activity]

@@ -33,10 +33,10 @@ def draw_overlap(
     timeline: Timeline,
     canvas: Canvas,
     *,
-    measured: Sequence[PipelineRow] | None = None,  # noqa: ARG001 - no build stamps key blocks
+    measured: Sequence[PipelineRow] | None = None,
 ) -> Canvas:
-    """Draw the key blocks of one warp: both GEMMs, the softmax, and what the warp waits for."""
-    return attention_overlap_chart(result, words, timeline, canvas, _block_cycles(scenario, result))
+    """Draw the key blocks of one warp: GEMMs, softmax, and what the warp waits for; measured ones above it."""
+    return attention_overlap_chart(result, words, timeline, canvas, _block_cycles(scenario, result), measured=measured)
 
 
 def _block_cycles(scenario: AttentionScenario, result: Result) -> dict[str, int] | None:
