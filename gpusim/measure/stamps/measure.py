@@ -9,7 +9,7 @@ from gpusim.gpu.calibrate.runner import MeasuredRow, read_rows, write_rows
 from gpusim.measure.in_ncu_runs import NcuRun, profile_in_runs
 from gpusim.measure.stamps.phases import STAMPS_FILE
 
-COLD_LAUNCHES: Final = 5
+STAMPED_LAUNCHES: Final = 5
 """Cold launches of each kernel: odd, so that a median is one of them."""
 
 _TOGETHER: Final = 10
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         run.reports.mkdir(parents=True, exist_ok=True)
         file = run.reports / f"{run.files[0].stem}.csv"
         command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
-        ncu.profile([*command, "--times", str(COLD_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
+        ncu.profile([*command, "--times", str(STAMPED_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
         rows.extend(dict(row) for row in read_rows(file))
         write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
 
