@@ -103,6 +103,13 @@ def test_kinds_are_sampled_in_proportion():
     )
 
 
+def test_a_kind_that_is_a_quarter_of_the_grid_is_a_quarter_of_the_sample():
+    """Four SMs of 132 take 4 CTAs of each of eight rounds, 32: every fourth CTA of the grid is of another kind."""
+    sample = sample_of(["whole", "whole", "whole", "ragged"] * 264)
+
+    assert Counter(("whole", "whole", "whole", "ragged")[cta % 4] for cta in sample.ctas) == {"whole": 24, "ragged": 8}
+
+
 def test_a_grid_of_one_cta_is_simulated_whole():
     assert sample_of(["gemm"], instructions=100).ctas == (0,)
 
