@@ -66,11 +66,18 @@ def measured_launches(folder: Path) -> dict[str, list[dict[str, int]]]:
     Return the measured times of every kernel's launches.
 
     Raises:
-        CannotRun: They cannot be read.
+        CannotRun: They cannot be read, or a row lacks a time.
     """
+    path = folder / STAMPS_FILE
     launches: defaultdict[str, list[dict[str, int]]] = defaultdict(list)
-    for row in read_rows(folder / STAMPS_FILE, "stamps"):
-        launches[row["name"]].append({time: int(row[time]) for time in TIMES})
+    for number, row in enumerate(read_rows(path, "stamps")):
+        try:
+            launches[row["name"]].append({time: int(row[time]) for time in TIMES})
+        except (KeyError, TypeError, ValueError) as error:
+            wanted = ", ".join(("name", *TIMES))
+            raise CannotRun(f"{path}: row {number} must have {wanted}, times in whole cycles ({error})") from error
+    if not launches:
+        raise CannotRun(f"{path}: there must be rows, got none")
     return dict(launches)
 
 

@@ -51,19 +51,22 @@ def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tupl
     before their first parameter, so that wait lies behind it here, too: the first stamp is as many cycles earlier.
 
     Raises:
-        CheckFailed: Another CTA was watched, or its warps execute another number of instructions than the recorded one.
+        CheckFailed: Another CTA was watched, its warps execute another number of instructions than the recorded one, or
+            it multiplies no k tile.
     """
     stamped, places = kernel.stamped, stamp_places(kernel)
     spans = launch.outcome.timeline.warps
     if not spans or kernel.launched[spans[0].cta] != stamped.block:
         raise CheckFailed(f"block {stamped.block} is recorded, but is not the CTA that is watched")
+    if max(places, default=0) < HEADER_WORDS:
+        raise CheckFailed(f"block {stamped.block} stamps no k tile")
     words = timeline_format.row_words(stamped.k_groups)
     rows = 1 + (max(places) - HEADER_WORDS) // words
     records = np.full((stamped.warps, HEADER_WORDS + (rows + rows % 2) * words), 0xFFFFFFFF, dtype=np.uint32)
     for warp in range(stamped.warps):
         own = [span for span in spans if span.warp == warp]
         issued = issue_cycles(own)
-        if len(issued) != kernel.stream(0, "compiled").instructions_per_warp:
+        if len(issued) != kernel.stream(kernel.behaviour(spans[0].cta), "compiled").instructions_per_warp:
             raise CheckFailed(f"warp {warp} of the recorded CTA does not execute its stream")
         header = np.zeros(HEADER_WORDS // 2, dtype=np.int64)
         for word, position in places.items():

@@ -67,3 +67,18 @@ def test_where_nothing_can_be_simulated_it_is_said(tmp_path, monkeypatch, capsys
     assert room.main(["--out", str(tmp_path / "page.md")]) == CannotRun.exit_code
     assert capsys.readouterr().err == "h200: no stamped kernel can be simulated: no compiler\n"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,launch\na,0\n", "row 0 must have name, copy_issue, "),
+        (f"name,{','.join(TIMES)}\na{',1' * len(TIMES)}\nb{',?' * len(TIMES)}\n", "row 1 must have "),
+        (f"name,{','.join(TIMES)}\n", "there must be rows, got none"),
+    ],
+)
+def test_stamps_that_cannot_be_read_are_named_with_their_row(text, message, tmp_path):
+    (tmp_path / "stamps.csv").write_text(text)
+
+    with pytest.raises(CannotRun, match=message):
+        measured_launches(tmp_path)
