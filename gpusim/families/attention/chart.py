@@ -98,11 +98,11 @@ class StampedBlocks:
         return [(0, self.rows[head].mma_begin), (self.rows[-tail].mma_begin, end)]
 
     def pace(self) -> str:
-        """What is measured, in words: cycles of a steady key block, and how long the warp waits."""
+        """What is measured, in words: cycles of a steady key block, and how long the warp waits for K."""
         steps = [after.mma_begin - before.mma_begin for before, after in pairwise(self.rows)]
         steady = f"{int(median(steps)):,} cycles per key block (median); " if steps else ""
         waited = sum(row.wait_end - row.wait_begin for row in self.rows)
-        return f"{steady}{overlap.waiting(waited, self.rows[-1].mma_end)}"
+        return f"{steady}{waited:,} of {self.rows[-1].mma_end:,} cycles to the last MMA are waits for K."
 
     def draw(self, panel: overlap.Panel, lanes: Sequence[overlap.ChartLane]) -> None:
         """Draw each key block from its first fragments to its last MMA, the waits, and when its K was asked for."""
@@ -156,7 +156,7 @@ def attention_overlap_chart(
         CannotRun: Another number of key blocks was measured than is simulated.
     """
     blocks = len(result.pipeline)
-    if measured and len(measured) != blocks:
+    if measured is not None and len(measured) != blocks:
         raise CannotRun(f"{len(measured)} key blocks were measured, but the simulated CTA walks {blocks}")
     warp = warp_spans(timeline, blocks)
     present = {span.activity for span in warp.spans} | {"waits"}

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from gpusim.cuda.specialise import Specialisation
+from gpusim.errors import BadInput
 from gpusim.families.gemm.specialise import specialise
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.aligned import TENSOR_BITS
@@ -26,6 +27,18 @@ class StampedTileKernel(TimedTileKernel):
     """
 
     arguments: ClassVar[tuple[str, ...]] = ("records",)
+
+    def require(self) -> None:
+        """
+        Check that all CTAs execute what the recorded one does, and as of ``TimedTileKernel``.
+
+        Raises:
+            BadInput: The sum is split, so that CTAs of other slices go other ways; or the machine lacks cp.async.
+        """
+        super().require()
+        slices = self.scenario.problem.split_k_slices
+        if slices > 1:
+            raise BadInput(f"problem.split_k_slices must be 1 where stamps are simulated, got {slices}")
 
     @cached_property
     def specialisation(self) -> Specialisation:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import GpusimError
-from gpusim.families.registry import family_of, load_scenario
+from gpusim.families.registry import family_of, load_gemm_scenario
 from gpusim.gpu import run
 from gpusim.gpu.calibrate.runner import MeasuredRow, write_rows
 from gpusim.gpu.device import import_cupy
@@ -21,7 +21,7 @@ def stamped_phases(cupy: Any, file: Path, times: int) -> list[MeasuredRow]:
 
     Whether caches are cold is the profiler's affair that this runs under.
     """
-    scenario = load_scenario(file)
+    scenario = load_gemm_scenario(file)
     family = family_of(scenario)
     (kernel,) = load_kernels(cupy, family.cuda.specialisations(scenario, "timeline")[:1])
     stamped = family.schedules.kernels(scenario)[0].stamped

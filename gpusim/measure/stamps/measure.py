@@ -25,9 +25,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         run.reports.mkdir(parents=True, exist_ok=True)
         file = run.reports / f"{run.files[0].stem}.csv"
         command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
-        ncu.profile([*command, "--times", str(STAMPED_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
-        rows.extend(dict(row) for row in read_rows(file))
-        write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
+        file.unlink(missing_ok=True)
+        try:
+            ncu.profile([*command, "--times", str(STAMPED_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
+        finally:  # a kernel that fails ends the command with an error, after the others' rows are written
+            if file.is_file():
+                rows.extend(dict(row) for row in read_rows(file))
+                write_rows(run.folder / STAMPS_FILE, rows, run.provenance)
 
     return profile_in_runs(argv, "gpusim.measure.stamps.measure", __doc__, _TOGETHER, measure, build="timeline")
 

@@ -53,12 +53,15 @@ class StampedKernel:
 
     def swing(self, phase: str) -> float:
         """Mean magnitude by which a phase's launches differ from their median, relative to it."""
-        took = [phases_of(one)[phase] for one in self.launches]
-        return mean(abs(one / median(took) - 1) for one in took)
+        return mean(abs(phases_of(one)[phase] / self.took(phase) - 1) for one in self.launches)
+
+    def took(self, phase: str) -> float:
+        """Median of a phase's measured cycles, or of the "whole"."""
+        return median(phases_of(one)[phase] for one in self.launches)
 
     def error(self, phase: str) -> float:
         """(simulated - measured) / measured of a phase, or of the "whole"."""
-        return phases_of(self.simulated)[phase] / phases_of(self.measured)[phase] - 1
+        return phases_of(self.simulated)[phase] / self.took(phase) - 1
 
 
 def measured_launches(folder: Path) -> dict[str, list[dict[str, int]]]:
@@ -86,6 +89,7 @@ def simulated_times(name: str) -> dict[str, int] | str:
     try:
         scenario = load_gemm_scenario(find_scenario(name))
         kernel = StampedTileKernel(scenario, load_machine(scenario.machine))
+        kernel.require()
         warps = simulated_stamps(kernel, simulated(launch_of(kernel, "compiled")))
     except GpusimError as error:
         return f"{error}"
@@ -155,9 +159,8 @@ def _between_row(known: Sequence[StampedKernel], begin: str, end: str) -> str:
 def _row(one: StampedKernel) -> str:
     if one.refusal:
         return table_row(one.name, *[""] * (2 * len(PHASES) - 1), one.refusal)
-    took = phases_of(one.measured)
     return table_row(
-        one.name, *(text for phase in PHASES for text in (f"{took[phase]:,.0f}", percent(one.error(phase))))
+        one.name, *(text for phase in PHASES for text in (f"{one.took(phase):,.0f}", percent(one.error(phase))))
     )
 
 

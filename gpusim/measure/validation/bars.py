@@ -134,8 +134,8 @@ DOUBTS: Final = (
         " launch of an H200, but that is a part only: of five runs whose starts are a fifth of the period apart the"
         " median leaves 6.2 and 6.3 % of 7.2 and 6.7 (development 3.1 and 2.8 of 3.2 and 2.8; a trial). K tiles are 3 %"
         " too short in the mean: CTAs that keep step find their lines asked for by others (D24)",
-        "steady k tiles of stamped kernels from the stamps of every k tile (stamps.csv has the first and the drained"
-        " ones), for each SM that shares a line",
+        "first what stamps cost, stamped less plain kernels, as stamped main loops are 3.7 % too long here; then steady"
+        " k tiles from the stamps of every k tile, for each SM that shares a line",
     ),
     Doubt(
         "prologue",

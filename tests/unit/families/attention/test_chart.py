@@ -57,7 +57,7 @@ def test_measured_key_blocks_begin_with_their_fragments_and_end_with_their_last_
     assert StampedBlocks(stamped_rows(4)).windows() == [(0, 3900)]
     assert StampedBlocks(stamped_rows(7)).windows() == [(0, 3400), (5400, 6900)]
     assert StampedBlocks(stamped_rows(4)).pace().startswith("1,000 cycles per key block (median); ")
-    assert "800 of 3,900 cycles" in StampedBlocks(stamped_rows(4)).pace()
+    assert "800 of 3,900 cycles to the last MMA are waits for K" in StampedBlocks(stamped_rows(4)).pace()
 
 
 def test_measured_key_blocks_are_drawn_above_the_simulated_ones(tmp_path):

@@ -4,7 +4,9 @@ from collections import Counter
 
 import pytest
 
+from gpusim.errors import BadInput
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.measure.stamps.kernel import StampedTileKernel
 
 
 def ops_of(stream):
@@ -45,3 +47,12 @@ def test_it_has_no_build_for_other_extents_and_lends_nothing(kernel):
     assert kernel.any_extents is None
     assert kernel.lender is kernel
     assert kernel.specialisation.build == "timeline"
+
+
+def test_a_split_sum_is_refused_as_its_ctas_go_other_ways(kernel):
+    problem = kernel.scenario.problem.model_copy(update={"split_k_slices": 2})
+    split = StampedTileKernel(kernel.scenario.model_copy(update={"problem": problem}), kernel.machine)
+
+    kernel.require()
+    with pytest.raises(BadInput, match="split_k_slices must be 1 where stamps are simulated, got 2"):
+        split.require()
