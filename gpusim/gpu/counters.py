@@ -58,7 +58,7 @@ METRICS = (
 )
 """Metrics collected for every launch, as far as the GPU has them."""
 
-KERNELS = r"regex:^gpusim_\w+$"
+KERNELS = r"^gpusim_\w+$"
 """Filter of the kernels that ncu profiles: gpusim's, not CuPy's."""
 
 BY_OPCODE = "sass__inst_executed_per_opcode"
@@ -217,7 +217,16 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
     """Run ncu, and return what it printed. It may have written no report; its output is kept in a ``.log`` file."""
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", KERNELS, *selection, *launch]
+    command += [
+        "--clock-control",
+        "none",
+        "--cache-control",
+        "all",
+        "--kernel-name",
+        f"regex:{KERNELS}",
+        *selection,
+        *launch,
+    ]
     text = _run(command, seconds)
     report.with_suffix(".log").write_text(text, encoding="utf-8")
     return text

@@ -19,11 +19,9 @@ from gpusim.lower.aligned import TENSOR_BITS, AlignedKernel, ExecutedWarp, OpPar
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import Immediate
 from gpusim.lower.sass.repeat import ExecutedInstruction
+from gpusim.lower.stream import SEMAPHORE
 from gpusim.schedule.ops import Barrier, CopyAsync, LoadShared, WaitGroup
 from gpusim.units import WARP_SIZE
-
-ORDERED_ELSEWHERE = frozenset({"STRONG"})
-"""Modifier of the split-K semaphore's accesses. They are no ops of the schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ def _is_beside(sass: Sass, step: ExecutedInstruction, arguments: Sequence[int]) 
     that no lane executes.
     """
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
-    if never or not ORDERED_ELSEWHERE.isdisjoint(sass.modifiers):
+    if never or SEMAPHORE in sass.modifiers:
         return True
     if sass.name not in ("LDG", "STG") or step.address is None:
         return False

@@ -8,6 +8,9 @@ from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, O
 
 NO_SCOREBOARD = -1
 
+SEMAPHORE = "STRONG"
+"""Modifier of the split-K semaphore's accesses. They are no ops of the schedule."""
+
 OpT = TypeVar("OpT", bound=Op)
 
 Unit: TypeAlias = Literal["pipe", "tensor", "shared", "ldgsts", "commit", "depbar", "barrier", "global", "exit"]

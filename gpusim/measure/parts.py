@@ -230,7 +230,7 @@ def profile(metrics: Sequence[str], read: Callable[[Any], ReadT], *, together: b
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "parts.ncu-rep"
         command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-        command += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", counters.KERNELS]
+        command += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", f"regex:{counters.KERNELS}"]
         command += ["--warp-sampling-interval", "0", "--metrics", ",".join(metrics)]
         command += [sys.executable, "-m", "gpusim.measure.parts", folder, "--launch"]
         ran = subprocess.run(  # noqa: S603 # ncu, and this package

@@ -66,7 +66,7 @@ def profile_samples(files: Sequence[Path], folder: Path) -> dict[str, list[Sampl
     folder.mkdir(parents=True, exist_ok=True)
     report, log = folder / f"{files[0].stem}.ncu-rep", folder / f"{files[0].stem}.json"
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
-    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", counters.KERNELS]
+    command += ["--clock-control", "none", "--cache-control", "all", "--kernel-name", f"regex:{counters.KERNELS}"]
     command += ["--warp-sampling-interval", "0", "--metrics", ",".join((SAMPLED, EXECUTED, *_CYCLES))]
     command += [sys.executable, "-m", "gpusim.measure.launch", *map(str, files), "--log", str(log)]
     ran = subprocess.run(  # noqa: S603 # ncu, and this package

@@ -40,7 +40,7 @@ WHOLE_LIMIT = 14
 WIDTH = 14.0
 LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 1.12, 0.72, 0.62
 LINE = 0.19
-_STRIP, _STAGE, _WAITS, _LOADS, _MMA, SPACE, GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
+_STRIP, _STAGE, _WAITS, _LOADS, _MMA, _SPACE, GROUP_GAP = 0.26, 0.50, 0.30, 0.60, 0.50, 0.10, 0.28
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def stacked(kinds: Iterable[tuple[str, str, str, float]], top: float = 0.0) -> l
     lanes = []
     for kind, name, note, height in kinds:
         lanes.append(ChartLane(kind, name, note, top, height))
-        top += height + SPACE
+        top += height + _SPACE
     return lanes
 
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Stream
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
     CopyAsync,
@@ -142,9 +142,6 @@ _SPILLED = frozenset({"LDL", "STL"})
 _STAMP = "STG"
 """A store of no op that orders nothing: a timeline build's stamp, one word of one lane."""
 
-_ORDERS = "STRONG"
-"""Modifier of a semaphore's accesses."""
-
 _THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR", *_SPILLED, _STAMP})
 """
 Instructions between ops that go through the MIO as a load of one wavefront does.
@@ -199,7 +196,7 @@ class _Decoder:
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
         step = instruction.op
         access = _NO_ACCESS if step is None else self._access(step)
-        if kind == PIPE and name in _THROUGH_MIO and _ORDERS not in instruction.opcode:
+        if kind == PIPE and name in _THROUGH_MIO and SEMAPHORE not in instruction.opcode:
             kind, access = SHARED, self._register_from_mio(name)
         elif kind == PIPE and instruction.opcode == _EMPTY_LOAD:
             kind = SHARED

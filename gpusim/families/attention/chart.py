@@ -163,10 +163,11 @@ def attention_overlap_chart(
     use = tensor_use(timeline, cycles) if cycles else None
     stamped = StampedBlocks(measured) if measured else None
     above = overlap.stacked((_NAME, *MEASURED_LANES)) if stamped else []
-    names, *lanes = overlap.stacked(
-        (_NAME if stamped else (*_NAME[:3], 0.0), *(lane for lane in CHART_LANES if lane[0] in present)),
-        above[-1].bottom + overlap.GROUP_GAP if above else -overlap.SPACE,
-    )
+    kinds = [lane for lane in CHART_LANES if lane[0] in present]
+    if stamped:
+        names, *lanes = overlap.stacked((_NAME, *kinds), above[-1].bottom + overlap.GROUP_GAP)
+    else:
+        names, *_ = lanes = overlap.stacked(kinds)
     body, head = lanes[-1].bottom, overlap.TOP + overlap.LINE * bool(stamped)
     with sheet(canvas, overlap.WIDTH, head + body + overlap.BOTTOM) as figure:
         windows = overlap.common_windows([warp.windows(), *([stamped.windows()] if stamped else [])])

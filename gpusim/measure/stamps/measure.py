@@ -14,7 +14,6 @@ STAMPED_LAUNCHES: Final = 5
 
 _TOGETHER: Final = 10
 _CYCLES: Final = "sm__cycles_elapsed.max"
-_KERNELS: Final = counters.KERNELS.removeprefix("regex:")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = [sys.executable, "-m", "gpusim.measure.stamps.launch", f"{file}", *map(str, run.files)]
         file.unlink(missing_ok=True)
         try:
-            ncu.profile([*command, "--times", str(STAMPED_LAUNCHES)], [_CYCLES], kernels=_KERNELS)
+            ncu.profile([*command, "--times", str(STAMPED_LAUNCHES)], [_CYCLES], kernels=counters.KERNELS)
         finally:  # a kernel that fails ends the command with an error, after the others' rows are written
             if file.is_file():
                 rows.extend(dict(row) for row in read_rows(file))

@@ -179,7 +179,7 @@ def measure_problem(problem: TuneProblem, origin: RecordOrigin, *, repeats: int,
         profiles, dropped = ncu.profile(
             command,
             (ELAPSED, DURATION),
-            kernels=counters.KERNELS.removeprefix("regex:"),
+            kernels=counters.KERNELS,
             timeout_seconds=int(seconds) + START_SECONDS,
         )
         if ELAPSED in dropped or not log.is_file():
