@@ -31,7 +31,8 @@ def bank_pictures(
 def _picture(access: WorstAccess, transposed: Collection[str]) -> BankPicture:
     row, table = access.row, access.table
     turned = row.op == "ldmatrix" and row.operand in transposed
-    kind: PassKind = "atomic" if row.op == "atoms" else "ldmatrix" if table.matrices else "load"
+    plain: PassKind = "load" if table.loads else "store"
+    kind: PassKind = "atomic" if row.op == "atoms" else "ldmatrix" if table.matrices else plain
     return BankPicture(
         access_title(row.op, row.operand, transposed=turned),
         access.addresses,

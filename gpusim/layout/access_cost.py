@@ -106,7 +106,8 @@ def access_report(access: LaneAccess, layout: SharedLayout, base: int = 0) -> Ac
     addresses = access.addresses(layout, base)
     # A refusal names the instruction only where there are several.
     several = slice(None) if access.instructions > 1 else 0
-    each = np.atleast_1d(access_wavefronts(addresses[several], access.width_bytes, access.active[several]))
+    loads = access.op == "load"
+    each = np.atleast_1d(access_wavefronts(addresses[several], access.width_bytes, access.active[several], loads=loads))
     worst = int(np.argmax(each))
     return AccessReport(
         access=access,
@@ -116,8 +117,10 @@ def access_report(access: LaneAccess, layout: SharedLayout, base: int = 0) -> Ac
             for address, active in zip(addresses[worst].tolist(), access.active[worst].tolist(), strict=True)
         ),
         wavefronts=int(each.sum()),
-        ideal_wavefronts=int(access_ideal(access.width_bytes, access.active).sum()),
-        groups=conflict_groups(addresses[worst], access.width_bytes, access.active[worst]),
+        ideal_wavefronts=int(
+            access_ideal(access.width_bytes, access.active, loaded=addresses if loads else None).sum()
+        ),
+        groups=conflict_groups(addresses[worst], access.width_bytes, access.active[worst], loads=loads),
         counter_wavefronts=_counted(access, addresses, each, layout.element_bits),
     )
 

@@ -50,14 +50,17 @@ def access_wavefronts(
     active: BoolArray | None = None,
     banks: int = BANKS,
     bank_bytes: int = BANK_BYTES,
+    *,
+    loads: bool = False,
 ) -> IntArray:
     """
     Count the wavefronts of warp-wide loads or stores of 2, 4, 8 or 16 bytes a lane.
 
     A warp is served in phases. A phase has as many lanes as one wavefront has bytes for: 32 lanes of 2 or 4 bytes, 16
-    lanes of 8 bytes, 8 lanes of 16 bytes. Lanes of one phase that want the same word share it, so a bank costs one
-    wavefront per *distinct* word, and the phase costs as many as its worst bank. A phase without an active lane costs
-    nothing. Sharing words across phases is not modelled.
+    lanes of 8 bytes, 8 lanes of 16 bytes. A load of 8 or 16 bytes whose lanes share addresses in pairs
+    (``shares_in_pairs``) has phases of twice as many lanes. Lanes of one phase that want the same word share it, so a
+    bank costs one wavefront per *distinct* word, and the phase costs as many as its worst bank. A phase without an
+    active lane costs nothing.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
@@ -65,6 +68,7 @@ def access_wavefronts(
         active: Lanes that take part; broadcasts with ``addresses``. The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        loads: Whether the instructions are plain loads (LDS). Stores, ldmatrix and cp.async never share in pairs.
 
     Returns:
         Wavefronts of each instruction. Shape (...). Subtract ``access_ideal`` for conflicts.
@@ -73,11 +77,64 @@ def access_wavefronts(
         BadInput: The width is not one of these, or the last dimension is not 32.
         MisalignedAccess: Names the first offending lane and address.
 
-    Source: golden file ``bank_conflicts`` states the same model.
+    Source: golden file ``bank_conflicts`` for lanes with addresses of their own; broadcast.csv for shared ones.
     """
+    if loads and _has_halves(width_bytes, banks, bank_bytes):
+        apart, together = (
+            _wavefronts(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
+            for at_once in (1, 2)
+        )
+        return np.where(shares_in_pairs(addresses, active), together, apart)
+    return _wavefronts(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes)
+
+
+def shares_in_pairs(addresses: IntArray, active: BoolArray | None = None) -> BoolArray:
+    """
+    Return whether each lane of a warp shares its address with a neighbour: all with lane XOR 1, or all with lane XOR 2.
+
+    A lane that takes no part shares with any. Shared memory returns one register of a warp, 128 bytes, in a cycle.
+    Where lanes share in pairs, it packs two registers of a load of 8 or 16 bytes into one return, so two phases pass
+    together. The whole warp follows one of the two pairings: where one half pairs by XOR 1 and the other by XOR 2,
+    nothing is packed. Lanes that share by XOR 4, 8 or 16 alone are not packed, either.
+
+    Args:
+        addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
+        active: Lanes that take part; broadcasts with ``addresses``. The default is all lanes.
+
+    Returns:
+        Shape (...).
+
+    Source: NVIDIA developer forum 77228 (the rule, for Volta and Turing); broadcast.csv (980 patterns on an H200).
+    """
+    given = np.asarray(addresses, dtype=np.int64)
+    taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
+    lane = np.arange(WARP_SIZE)
+    pairings = []
+    for distance in (1, 2):
+        other = lane ^ distance
+        alike = (given == given[..., other]) | ~(taking & taking[..., other])
+        pairings.append(alike.all(axis=-1))
+    return np.asarray(pairings[0] | pairings[1])
+
+
+def _has_halves(width_bytes: int, banks: int, bank_bytes: int) -> bool:
+    """Return whether a warp-wide access of this width takes more than one phase."""
+    return banks * bank_bytes < WARP_SIZE * width_bytes
+
+
+def _wavefronts(
+    addresses: IntArray,
+    width_bytes: int,
+    active: BoolArray | None,
+    *,
+    banks: int,
+    bank_bytes: int,
+    at_once: int = 1,
+) -> IntArray:
+    """Count the wavefronts of accesses whose phases are of one size, a number of the usual ones at once."""
     # An aligned access covers whole slots of its own width, and two slots of one column share every bank of it.
     # So counting distinct slots gives the same result as counting distinct words, with fewer to count.
-    slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
+    slots, wanted = _phase_slots(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
     columns = banks * bank_bytes // max(width_bytes, bank_bytes)
     leading, phases = slots.shape[:-2], slots.shape[-2]
     # An unwanted slot becomes -1: sorting brings it to the front, and it falls into no column.
@@ -92,7 +149,12 @@ def access_wavefronts(
 
 
 def access_ideal(
-    width_bytes: int, active: BoolArray | None = None, banks: int = BANKS, bank_bytes: int = BANK_BYTES
+    width_bytes: int,
+    active: BoolArray | None = None,
+    banks: int = BANKS,
+    bank_bytes: int = BANK_BYTES,
+    *,
+    loaded: IntArray | None = None,
 ) -> IntArray:
     """
     Count the wavefronts of an access without conflicts: one for each phase that has an active lane.
@@ -102,6 +164,8 @@ def access_ideal(
         active: Lanes that take part. Shape (..., 32). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        loaded: Addresses of plain loads, shape (..., 32): where lanes share them in pairs, two phases are one. None
+            for all other accesses.
 
     Returns:
         Ideal wavefronts. Shape (...), or () without ``active``. A full warp of 16 bytes a lane needs 4.
@@ -111,6 +175,14 @@ def access_ideal(
     """
     taking = np.ones(WARP_SIZE, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
     lanes = _lanes_per_phase(taking.shape, width_bytes, banks, bank_bytes)
+    apart = _phases_taken(taking, lanes)
+    if loaded is None or not _has_halves(width_bytes, banks, bank_bytes):
+        return apart
+    return np.where(shares_in_pairs(loaded, taking), _phases_taken(taking, 2 * lanes), apart)
+
+
+def _phases_taken(taking: BoolArray, lanes: int) -> IntArray:
+    """Return how many phases of some lanes each have an active one."""
     by_phase = taking.reshape(*taking.shape[:-1], WARP_SIZE // lanes, lanes)
     return np.asarray(by_phase.any(axis=-1).sum(axis=-1, dtype=np.int64))
 
@@ -166,6 +238,8 @@ def conflict_groups(
     active: BoolArray | None = None,
     banks: int = BANKS,
     bank_bytes: int = BANK_BYTES,
+    *,
+    loads: bool = False,
 ) -> tuple[ConflictGroup, ...]:
     """
     List every bank conflict of one instruction, with the lanes that take part in it.
@@ -178,6 +252,7 @@ def conflict_groups(
         active: Lanes that take part. Shape (32,). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        loads: Whether it is a plain load, as in ``access_wavefronts``.
 
     Returns:
         One group for each phase and bank with more than one distinct word, ordered by phase, then bank.
@@ -190,7 +265,8 @@ def conflict_groups(
         raise BadInput(
             f"conflict_groups takes the {WARP_SIZE} addresses of one instruction, got shape {np.shape(addresses)}"
         )
-    slots, wanted = _phase_slots(addresses, width_bytes, active, banks, bank_bytes)
+    at_once = phases_at_once(addresses, width_bytes, active, banks, bank_bytes) if loads else 1
+    slots, wanted = _phase_slots(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
     words_per_slot = max(1, width_bytes // bank_bytes)
     groups = []
     for phase, (row, takes) in enumerate(zip(slots.tolist(), wanted.tolist(), strict=True)):
@@ -203,8 +279,26 @@ def conflict_groups(
     return tuple(groups)
 
 
+def phases_at_once(
+    addresses: IntArray,
+    width_bytes: int,
+    active: BoolArray | None = None,
+    banks: int = BANKS,
+    bank_bytes: int = BANK_BYTES,
+) -> int:
+    """Return how many phases of one plain load pass together: 2 where lanes share wide addresses in pairs, else 1."""
+    halved = _has_halves(width_bytes, banks, bank_bytes) and bool(shares_in_pairs(addresses, active))
+    return 2 if halved else 1
+
+
 def _phase_slots(
-    addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: int, bank_bytes: int
+    addresses: IntArray,
+    width_bytes: int,
+    active: BoolArray | None,
+    *,
+    banks: int,
+    bank_bytes: int,
+    at_once: int,
 ) -> tuple[IntArray, BoolArray]:
     """
     Return each lane's slot by phase, and which lanes take part. Both have shape (..., phases, lanes).
@@ -213,7 +307,7 @@ def _phase_slots(
     """
     given = np.asarray(addresses, dtype=np.int64)
     taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
-    lanes = _lanes_per_phase(given.shape, width_bytes, banks, bank_bytes)
+    lanes = at_once * _lanes_per_phase(given.shape, width_bytes, banks, bank_bytes)
     wrong = taking & ((given % width_bytes != 0) | (given < 0))
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0].tolist())

@@ -6,9 +6,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.accesses import LaneAccess
-from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts
+from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, shares_in_pairs
 from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, row_major
 from gpusim.units import WARP_SIZE
 
@@ -171,7 +172,10 @@ class _Space:
         self.addresses = [access.addresses(plain, base) for access in accesses]
         self.vector_bytes = max(access.width_bytes for access in accesses)
         self.vector = max(access.elements(bits) for access in accesses)
-        self.ideal = sum(int(access_ideal(access.width_bytes, access.active).sum()) for access in accesses)
+        self.ideal = sum(
+            int(access_ideal(one.width_bytes, one.active, loaded=addresses if one.op == "load" else None).sum())
+            for one, addresses in zip(accesses, self.addresses, strict=True)
+        )
 
     def wavefronts(self, stage: Layout, swizzle: Swizzle) -> int:
         """Count the wavefronts of all accesses under a swizzle of a layout."""
@@ -181,7 +185,8 @@ class _Space:
             run = np.where(access.active, access.contiguous, 0)
             offsets = swizzle.apply(stage.offset((strided, run)))
             addresses = self.base + offsets * self.bits // 8
-            total += int(access_wavefronts(addresses, access.width_bytes, access.active).sum())
+            loads = access.op == "load"
+            total += int(access_wavefronts(addresses, access.width_bytes, access.active, loads=loads).sum())
         return total
 
     def lower_bound(self) -> int:
@@ -197,15 +202,29 @@ class _Space:
             words = max(1, access.width_bytes // BANK_BYTES)
             lanes = min(WARP_SIZE, BANKS * BANK_BYTES // access.width_bytes)
             wanted = addresses[..., np.newaxis] // BANK_BYTES + np.arange(words)
-            wanted = np.where(access.active[..., np.newaxis], wanted, -1).reshape(-1, lanes * words)
-            ordered = np.sort(wanted, axis=-1)
-            distinct = ordered >= 0
-            distinct[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
-            row, column = np.nonzero(distinct)
-            counts = np.bincount(row * places + ordered[row, column] % places, minlength=len(ordered) * places)
-            each = -(-counts.reshape(-1, places) // (BANKS // places))
-            total += int(each.max(axis=-1).sum())
+            wanted = np.where(access.active[..., np.newaxis], wanted, -1)
+            # Which lanes share an address is no layout's choice, so it decides the phases here, too.
+            pairs = shares_in_pairs(addresses, access.active) & (access.op == "load") & (lanes < WARP_SIZE)
+            total += _fewest_wavefronts(wanted[~pairs].reshape(-1, lanes * words), places)
+            total += _fewest_wavefronts(wanted[pairs].reshape(-1, 2 * lanes * words), places)
         return total
+
+
+def _fewest_wavefronts(wanted: IntArray, places: int) -> int:
+    """
+    Return the fewest wavefronts of phases whose words meet in the banks of their place in a vector.
+
+    Args:
+        wanted: Word that each lane of a phase wants, -1 for none. Shape (phases, words).
+        places: Words of a vector.
+    """
+    ordered = np.sort(wanted, axis=-1)
+    distinct = ordered >= 0
+    distinct[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    row, column = np.nonzero(distinct)
+    counts = np.bincount(row * places + ordered[row, column] % places, minlength=len(ordered) * places)
+    each = -(-counts.reshape(-1, places) // (BANKS // places))
+    return int(each.max(axis=-1, initial=0).sum())
 
 
 class _Names:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import BANK_BYTES, BANKS, MATRIX_ROW_BYTES, ldmatrix_lanes
+from gpusim.layout.banks import BANK_BYTES, BANKS, MATRIX_ROW_BYTES, ldmatrix_lanes, phases_at_once
 from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
 from gpusim.units import WARP_SIZE
 
@@ -33,8 +33,9 @@ class BankPicture:
         title: Title of the grid.
         addresses: Byte address in CTA shared memory of each lane. Shape (32,).
         width_bytes: Bytes that each lane accesses: 2, 4, 8 or 16 (16 for ldmatrix).
-        kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once.
-            Lanes of an ``atomic`` do not share a word: they pass a bank one by one.
+        kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once,
+            or twice as many where lanes of a wide ``load`` share addresses in pairs. Lanes of an ``atomic`` do not
+            share a word: they pass a bank one by one.
         matrices: Number of matrices of an ldmatrix: 1, 2 or 4.
         active: Lanes that take part, shape (32,); None for all lanes (that supply rows of the matrices).
     """
@@ -54,7 +55,8 @@ class BankPicture:
     def lanes_per_phase(self) -> int:
         """Return the number of lanes that one wavefront can serve together."""
         width = MATRIX_ROW_BYTES if self.kind == "ldmatrix" else self.width_bytes
-        return min(WARP_SIZE, BANKS * BANK_BYTES // width)
+        at_once = phases_at_once(self.addresses, width, self.active) if self.kind == "load" else 1
+        return min(WARP_SIZE, at_once * BANKS * BANK_BYTES // width)
 
 
 def access_title(op: str, operand: str, *, transposed: bool = False) -> str:

@@ -199,7 +199,7 @@ def _picture(report: AccessReport) -> BankPicture:
         title=textwrap.shorten(access.label.replace(",", ", "), 60 - len(several), placeholder=" …") + several,
         addresses=addresses,
         width_bytes=access.width_bytes,
-        kind="ldmatrix" if matrices else "store" if access.op == "store" else "load",
+        kind="ldmatrix" if matrices else "load" if access.op == "load" else "store",
         matrices=int(active.sum()) // 8 if matrices else 4,
         active=active,
     )

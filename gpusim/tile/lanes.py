@@ -64,6 +64,7 @@ class SharedTable:
         matrices: Matrices of an ldmatrix; 0 for a plain access.
         active: Lanes that take part, broadcast with ``offsets``; None means all.
         banks: Banks that serve the accesses.
+        loads: Whether they are plain loads, of which lanes may share an address in pairs.
     """
 
     offsets: IntArray
@@ -72,6 +73,7 @@ class SharedTable:
     matrices: int = 0
     active: BoolArray | None = None
     banks: Banks = STANDARD
+    loads: bool = False
 
     @cached_property
     def addresses(self) -> IntArray:
@@ -83,7 +85,9 @@ class SharedTable:
         """Wavefronts of each access, shape [*places, warps]."""
         if self.matrices:
             return ldmatrix_wavefronts(self.addresses, self.matrices, self.banks.count, self.banks.width)
-        return access_wavefronts(self.addresses, self.width, self.active, self.banks.count, self.banks.width)
+        return access_wavefronts(
+            self.addresses, self.width, self.active, self.banks.count, self.banks.width, loads=self.loads
+        )
 
     @cached_property
     def ideal(self) -> IntArray:
@@ -91,7 +95,8 @@ class SharedTable:
         if self.matrices:
             least = np.asarray(ldmatrix_ideal(self.matrices, self.banks.count, self.banks.width), dtype=np.int64)
         else:
-            least = access_ideal(self.width, self.active, self.banks.count, self.banks.width)
+            loaded = self.addresses if self.loads else None
+            least = access_ideal(self.width, self.active, self.banks.count, self.banks.width, loaded=loaded)
         return np.broadcast_to(least, self.wavefronts.shape)
 
     def predicated(self, place: int, valid: BoolArray) -> "SharedTable":
@@ -110,7 +115,7 @@ def fragment_table(operand: OperandTile, banks: Banks = STANDARD) -> SharedTable
     loads = fragment_loads(operand)
     slots = np.stack([ldmatrix_offsets(operand, slot) for slot in range(operand.tiling.stages)])
     matrices, width = (0, WORD_BYTES) if loads.words else (loads.matrices, VECTOR_BITS // 8)
-    return SharedTable(np.moveaxis(slots, 1, -2), operand.bits, width, matrices, banks=banks)
+    return SharedTable(np.moveaxis(slots, 1, -2), operand.bits, width, matrices, banks=banks, loads=loads.words)
 
 
 @lru_cache(maxsize=32)
@@ -161,4 +166,4 @@ def staging_store_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTa
 def staging_load_table(tile: EpilogueTile, banks: Banks = STANDARD) -> SharedTable:
     """Tabulate an epilogue's loads from its shared memory, the same in every iteration; the places are (access,)."""
     offsets = over_warps(tile.load_offsets()[..., 0])
-    return SharedTable(offsets, tile.accumulator_bits, tile.load_bytes, banks=banks)
+    return SharedTable(offsets, tile.accumulator_bits, tile.load_bytes, banks=banks, loads=True)

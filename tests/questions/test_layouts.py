@@ -388,3 +388,23 @@ def test_imp_484_rows_of_128_bytes_conflict_8_ways_and_16_bytes_of_padding_free_
     )
 
     assert (plain, padded) == ([8], [1])
+
+
+@pytest.mark.parametrize(
+    ("vector_of_lane", "wavefronts"),
+    [(lambda lane: lane % 4, 4), (lambda lane: lane // 2, 2), (lambda _: 0, 2)],
+    ids=["tid % 4", "pairs", "all equal"],
+)
+def test_nvidia_forum_77228_a_load_of_16_bytes_takes_2_wavefronts_where_neighbours_share_an_address(
+    layout, vector_of_lane, wavefronts
+):
+    """
+    https://forums.developer.nvidia.com/t/unexpected-shared-memory-bank-conflict/77228: why 4 requests at tid % 4 * 16?
+
+    An LDS.128 returns four registers of a warp, one in a cycle. Lanes that pair by XOR 1 or by XOR 2 halve that; at
+    tid % 4 they pair by XOR 4. No conflict in any of them.
+    """
+    lanes = ",".join(f"{4 * vector_of_lane(lane)}:0" for lane in range(32))
+    (access,) = layout("row_major", "--bits", "32", "--tile", "64x1", "--access", f"16B@{lanes}")["accesses"]
+
+    assert (access["wavefronts"], access["conflicts"]) == (wavefronts, 0)

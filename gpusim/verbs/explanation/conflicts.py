@@ -129,7 +129,7 @@ def _collision(row: BankConflicts, shared: Shared, fixes: tuple[Fix, ...]) -> Co
     active = None if table.active is None else np.broadcast_to(table.active, table.offsets.shape)[place][warp]
     if table.matrices:
         active = ldmatrix_lanes(table.matrices)
-    groups = conflict_groups(addresses, table.width, active, table.banks.count, table.banks.width)
+    groups = conflict_groups(addresses, table.width, active, table.banks.count, table.banks.width, loads=table.loads)
     group = max(groups, key=lambda one: (one.wavefronts, -one.phase, -one.bank))
     lanes = tuple(lane for of_word in group.lanes_of_word.values() for lane in of_word)
     return Collision(

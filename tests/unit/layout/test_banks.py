@@ -28,15 +28,26 @@ def warp_accesses(draw):
     width = draw(st.sampled_from(ACCESS_WIDTHS))
     lines = draw(st.integers(1, 6))
     slots = st.integers(0, lines * 128 // width - 1)
-    addresses = np.array(draw(st.lists(slots, min_size=32, max_size=32))) * width
+    shared = draw(st.sampled_from((0, 1, 2, 4)))  # lanes that differ in this bit alone share an address
+    addresses = np.array(draw(st.lists(slots, min_size=32, max_size=32)))[WARP_SIZE & ~shared] * width
     active = np.array(draw(st.lists(st.booleans(), min_size=32, max_size=32)))
     return width, addresses, active
 
 
-def brute_force(addresses, width, active):
+def brute_force(addresses, width, active, *, loads=False):
     """Word by word: each phase takes as many passes as its busiest bank has different words."""
     passes = 0
     lanes_per_phase = min(32, 128 // width)
+    wanted = [int(address) if taking else None for address, taking in zip(addresses, active, strict=True)]
+    if (
+        loads
+        and width > 4
+        and any(
+            all(None in (own, other := wanted[lane ^ apart]) or own == other for lane, own in enumerate(wanted))
+            for apart in (1, 2)
+        )
+    ):
+        lanes_per_phase *= 2
     for first in range(0, 32, lanes_per_phase):
         words_of_bank = {}
         for lane in range(first, first + lanes_per_phase):
@@ -48,18 +59,58 @@ def brute_force(addresses, width, active):
     return passes
 
 
-@given(warp_accesses())
-def test_wavefronts_equal_the_brute_force_count(access):
+@given(warp_accesses(), st.booleans())
+def test_wavefronts_equal_the_brute_force_count(access, loads):
     width, addresses, active = access
 
-    assert access_wavefronts(addresses, width, active) == brute_force(addresses, width, active)
+    counted = access_wavefronts(addresses, width, active, loads=loads)
+
+    assert counted == brute_force(addresses, width, active, loads=loads)
+
+
+@given(warp_accesses(), st.booleans())
+def test_wavefronts_are_at_least_ideal_and_at_most_one_a_lane(access, loads):
+    width, addresses, active = access
+    ideal = access_ideal(width, active, loaded=addresses if loads else None)
+
+    assert ideal <= access_wavefronts(addresses, width, active, loads=loads) <= active.sum()
 
 
 @given(warp_accesses())
-def test_wavefronts_are_at_least_ideal_and_at_most_one_a_lane(access):
+def test_sharing_addresses_in_pairs_never_costs_a_load_more(access):
     width, addresses, active = access
 
-    assert access_ideal(width, active) <= access_wavefronts(addresses, width, active) <= active.sum()
+    assert access_wavefronts(addresses, width, active, loads=True) <= access_wavefronts(addresses, width, active)
+
+
+@pytest.mark.parametrize(
+    ("slots", "eight_bytes", "sixteen_bytes"),
+    [
+        (WARP_SIZE, 2, 4),
+        (WARP_SIZE * 0, 1, 2),
+        (WARP_SIZE // 2, 1, 2),
+        (WARP_SIZE // 4 * 2 + WARP_SIZE % 2, 1, 2),
+        (WARP_SIZE & ~4, 2, 4),
+        (WARP_SIZE % 4, 2, 4),
+        (np.where(WARP_SIZE < 16, WARP_SIZE // 2, WARP_SIZE & ~2), 2, 4),
+    ],
+    ids=["own", "all equal", "xor 1", "xor 2", "xor 4", "modulo 4", "xor 1, then xor 2"],
+)
+def test_phases_of_a_wide_load_pass_together_where_all_lanes_pair_alike(slots, eight_bytes, sixteen_bytes):
+    """Seen on an H200 (broadcast.csv). Stores of the same addresses take 2 and 4 wavefronts throughout."""
+    for width, wavefronts, apart in ((8, eight_bytes, 2), (16, sixteen_bytes, 4)):
+        assert access_wavefronts(slots * width, width, loads=True) == wavefronts
+        assert access_wavefronts(slots * width, width) == apart
+        assert access_ideal(width, loaded=slots * width) == wavefronts
+
+
+def test_a_lane_that_takes_no_part_shares_with_any():
+    """Even lanes alone, 8 bytes each: one phase of 16 lanes whose addresses span 256 bytes, two wavefronts."""
+    even = WARP_SIZE % 2 == 0
+
+    assert access_wavefronts(WARP_SIZE * 8, 8, even, loads=True) == 2
+    assert access_ideal(8, even, loaded=WARP_SIZE * 8) == 1
+    assert len({group.phase for group in conflict_groups(WARP_SIZE * 8, 8, even, loads=True)}) == 1
 
 
 @given(warp_accesses(), st.integers(0, 100))
@@ -69,17 +120,18 @@ def test_moving_every_lane_by_whole_lines_changes_nothing(access, lines):
     assert access_wavefronts(addresses + lines * 128, width, active) == access_wavefronts(addresses, width, active)
 
 
-@given(warp_accesses())
-def test_conflict_groups_explain_every_conflict(access):
+@given(warp_accesses(), st.booleans())
+def test_conflict_groups_explain_every_conflict(access, loads):
     width, addresses, active = access
-    groups = conflict_groups(addresses, width, active)
+    groups = conflict_groups(addresses, width, active, loads=loads)
     worst = {}
     for group in groups:
         worst[group.phase] = max(worst.get(group.phase, 0), group.wavefronts)
 
     conflicts = sum(wavefronts - 1 for wavefronts in worst.values())
 
-    assert conflicts == access_wavefronts(addresses, width, active) - access_ideal(width, active)
+    ideal = access_ideal(width, active, loaded=addresses if loads else None)
+    assert conflicts == access_wavefronts(addresses, width, active, loads=loads) - ideal
 
 
 @given(warp_accesses())

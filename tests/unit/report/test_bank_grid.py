@@ -21,13 +21,16 @@ def test_a_bank_picture_tells_row_major_from_swizzled():
     vectors=st.lists(st.integers(0, 63), min_size=32, max_size=32),
     active=st.lists(st.booleans(), min_size=32, max_size=32).filter(any),
     width=st.sampled_from(ACCESS_WIDTHS),
+    kind=st.sampled_from(["load", "store"]),
+    shared=st.sampled_from([0, 1, 2]),
 )
-def test_the_grid_has_as_many_wavefronts_as_are_counted(vectors, active, width):
-    addresses, taking = np.array(vectors) * width, np.array(active)
+def test_the_grid_has_as_many_wavefronts_as_are_counted(vectors, active, width, kind, shared):
+    """Lanes that differ in the bit ``shared`` alone have one address."""
+    addresses, taking = np.array(vectors)[np.arange(32) & ~shared] * width, np.array(active)
 
-    drawn = wavefronts(BankPicture("any", addresses, width, kind="load", active=taking))
+    drawn = wavefronts(BankPicture("any", addresses, width, kind=kind, active=taking))
 
-    assert len(drawn) == access_wavefronts(addresses, width, taking)
+    assert len(drawn) == access_wavefronts(addresses, width, taking, loads=kind == "load")
 
 
 @given(vectors=st.lists(st.integers(0, 63), min_size=32, max_size=32), matrices=st.sampled_from([1, 2, 4]))

@@ -10,13 +10,13 @@ import numpy as np
 
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import ncu
-from gpusim.gpu.calibrate.broadcast.patterns import NO_LANE, SHARED_BYTES, Pattern, patterns
+from gpusim.gpu.calibrate.broadcast.patterns import NO_LANE, OFFSETS_END, AddressPattern, patterns
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, elapsed, write_rows
 
 ACCESSES: Final = 64
 """Accesses of the one warp of a launch (broadcast.cu)."""
 
-METRICS: Final = (
+BROADCAST_METRICS: Final = (
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
@@ -30,7 +30,7 @@ METRICS: Final = (
 )
 
 
-def offsets_text(pattern: Pattern) -> str:
+def offsets_text(pattern: AddressPattern) -> str:
     """Return a pattern's byte offsets as a field of the CSV file: one a lane, "-" for a lane that takes no part."""
     return " ".join("-" if offset == NO_LANE else str(offset) for offset in pattern.offsets.tolist())
 
@@ -43,7 +43,7 @@ def launch_all(device: Device) -> list[int]:
         offsets = pattern.offsets.astype(np.int32)
         module.get_global("lane_offsets").copy_from_host(offsets.ctypes.data, offsets.nbytes)
         arguments = (np.uint64(0), np.uint32(0))
-        spans = device.spans("broadcast", pattern.kernel, arguments, shared=SHARED_BYTES, repeats=1)
+        spans = device.spans("broadcast", pattern.kernel, arguments, shared=OFFSETS_END, repeats=1)
         cycles.append(elapsed(spans))
     return cycles
 
@@ -65,14 +65,14 @@ def run(output_dir: Path, progress: Callable[[str], None] = lambda _: None) -> P
     cycles = launch_all(device)
     progress(f"{len(wanted)} launches")
     command = [sys.executable, "-m", "gpusim.gpu.calibrate.broadcast.experiment", "--launches"]
-    launches, dropped = ncu.profile(command, METRICS, kernels="^broadcast_")
+    launches, dropped = ncu.profile(command, BROADCAST_METRICS, kernels="^broadcast_")
     names = [launch.name.split("(", maxsplit=1)[0] for launch in launches]
     if names != [pattern.kernel for pattern in wanted]:
         raise CannotRun(f"ncu saw {len(names)} launches, not the {len(wanted)} of the experiment in their order")
     provenance["metrics not on this GPU"] = ", ".join(dropped) or "none"
     rows: list[MeasuredRow] = [
         {"op": one.op, "bytes": one.width_bytes, "pattern": one.name, "offsets": offsets_text(one), "cycles": spent}
-        | {metric: launch.metrics[metric] for metric in METRICS if metric in launch.metrics}
+        | {metric: launch.metrics[metric] for metric in BROADCAST_METRICS if metric in launch.metrics}
         for one, spent, launch in zip(wanted, cycles, launches, strict=True)
     ]
     try:
@@ -97,12 +97,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if given.output_dir is None:
             parser.error("the folder to write to is missing")
-        path = run(given.output_dir, lambda text: sys.stderr.write(f"{text}\n") and None)
+        path = run(given.output_dir, _say)
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
     sys.stdout.write(f"{path}\n")
     return 0
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from functools import partial
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from gpusim.arrays import IntArray
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.accesses import AccessOp
 from gpusim.units import WARP_SIZE
-
-AccessOp: TypeAlias = Literal["load", "store", "ldmatrix"]
 
 NO_LANE: Final = -1
 """Offset of a lane that takes no part."""
 
-SHARED_BYTES: Final = 16 << 10
-"""Shared memory that the offsets lie in."""
+OFFSETS_END: Final = 16 << 10
+"""First byte of shared memory beyond all offsets."""
 
 RANDOM_PATTERNS: Final = 120
 """Random patterns of each operation and width."""
@@ -24,15 +24,26 @@ _SEED: Final = 20_261_128
 _HALF = WARP_SIZE // 2
 
 _Slots: TypeAlias = Callable[[IntArray], IntArray]
+_Lanes: TypeAlias = Callable[[IntArray], BoolArray]
+
+
+def _without(lane: IntArray, bit: int) -> IntArray:
+    """Return the lane's number without one of its bits, which lanes that differ in that bit alone share."""
+    return lane >> bit + 1 << bit | lane & (1 << bit) - 1
+
+
+def _modulo(lane: IntArray, count: int) -> IntArray:
+    return lane % count
+
 
 _EQUAL: Final[dict[str, _Slots]] = {
     "own": lambda lane: lane,
     "all": lambda lane: lane * 0,
-    **{f"xor {1 << bit}": lambda lane, bit=bit: _without(lane, bit) for bit in range(5)},
+    **{f"xor {1 << bit}": partial(_without, bit=bit) for bit in range(5)},
     "fours": lambda lane: lane // 4,
     "eights": lambda lane: lane // 8,
     "halves": lambda lane: lane // 16,
-    **{f"modulo {count}": lambda lane, count=count: lane % count for count in (2, 4, 8, 16)},
+    **{f"modulo {count}": partial(_modulo, count=count) for count in (2, 4, 8, 16)},
     "own, then xor 1": lambda lane: np.where(lane < _HALF, lane, 64 + lane // 2),
     "xor 1, then own": lambda lane: np.where(lane < _HALF, lane // 2, 64 + lane),
     "xor 1, then xor 2": lambda lane: np.where(lane < _HALF, lane // 2, 64 + _without(lane, 1)),
@@ -49,7 +60,7 @@ _STRIDED: Final = ("own", "xor 1", "xor 2", "xor 4")
 _STRIDES: Final = (2, 4, 8, 16)
 """Slots between neighbours, so that lanes of different slots meet in banks."""
 
-_TAKING: Final[dict[str, _Slots]] = {
+_TAKING: Final[dict[str, _Lanes]] = {
     "even lanes": lambda lane: lane % 2 == 0,
     "odd lanes": lambda lane: lane % 2 == 1,
     "lanes 0 and 1 of four": lambda lane: lane % 4 < 2,
@@ -64,7 +75,7 @@ _TAKING: Final[dict[str, _Slots]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class AddressPattern:
     """
     The addresses of one warp-wide access.
 
@@ -86,21 +97,23 @@ class Pattern:
         return f"broadcast_{self.op}_{self.width_bytes}"
 
 
-def patterns() -> list[Pattern]:
+def patterns() -> list[AddressPattern]:
     """Return every pattern of the experiment, in order."""
+    widths: list[tuple[AccessOp, int]] = [("load", 4), ("load", 8), ("load", 16)]
+    widths += [("store", 4), ("store", 8), ("store", 16), ("ldmatrix", 16)]
     found = [
-        Pattern(name, op, width, np.where(taking, slots * width, NO_LANE))
-        for op, width in (*((op, width) for op in ("load", "store") for width in (4, 8, 16)), ("ldmatrix", 16))
+        AddressPattern(name, op, width, np.where(taking, slots * width, NO_LANE))
+        for op, width in widths
         for name, slots, taking in (*_stated(), *(_random(width) if width > 4 or op == "ldmatrix" else ()))
         if op != "ldmatrix" or taking.all()
     ]
-    return [one for one in found if one.offsets.max() + one.width_bytes <= SHARED_BYTES]
+    return [one for one in found if one.offsets.max() + one.width_bytes <= OFFSETS_END]
 
 
-def _stated() -> Iterator[tuple[str, IntArray, IntArray]]:
+def _stated() -> Iterator[tuple[str, IntArray, BoolArray]]:
     """Yield the name, the slots and the lanes that take part of each pattern with a stated rule."""
     lane: IntArray = np.arange(WARP_SIZE, dtype=np.int64)
-    everyone = lane >= 0
+    everyone: BoolArray = lane >= 0
     for name, slots in _EQUAL.items():
         yield name, slots(lane), everyone
     for name in _STRIDED:
@@ -111,7 +124,7 @@ def _stated() -> Iterator[tuple[str, IntArray, IntArray]]:
             yield f"{name}, {lanes}", _EQUAL[name](lane), taking(lane)
 
 
-def _random(width: int) -> Iterator[tuple[str, IntArray, IntArray]]:
+def _random(width: int) -> Iterator[tuple[str, IntArray, BoolArray]]:
     """Yield patterns of random slots: lanes share them by a rule drawn for each half-warp, with exceptions."""
     rng = np.random.default_rng((_SEED, width))
     lane = np.arange(_HALF)
@@ -125,8 +138,3 @@ def _random(width: int) -> Iterator[tuple[str, IntArray, IntArray]]:
                 half[rng.integers(_HALF)] = rng.integers(pool)
         share = float(rng.choice((1.0, 1.0, 0.75, 0.3)))
         yield f"random {number}", slots, rng.random(WARP_SIZE) < share
-
-
-def _without(lane: IntArray, bit: int) -> IntArray:
-    """Return the lane's number without one of its bits, which lanes that differ in that bit alone share."""
-    return lane >> bit + 1 << bit | lane & (1 << bit) - 1
