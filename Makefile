@@ -3,7 +3,8 @@
 #   make demo    simulate the crosswise convolution, and say where its picture is
 #   make test    run the tests that need no GPU, but for the slow ones
 #
-# Each makes the environment in .venv when it is absent, out of date, or was interrupted halfway.
+# Each makes the environment in .venv when it is absent, out of date, or was interrupted halfway: `make demo` installs what
+# gpusim runs on, `make test` what its tests, lint and documentation need besides.
 
 VENV ?= .venv
 SCENARIO ?= conv_s6_crosswise
@@ -13,7 +14,9 @@ JOBS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 PIP = $(VENV)/bin/python -m pip --disable-pip-version-check --quiet
 
-# Written last: an environment without it is not finished, and is made again from the start.
+# Written last: an environment without the first runs nothing, and is made again from the start; one without the second
+# lacks what tests, lint and documentation need.
+RUNS = $(VENV)/.runs
 READY = $(VENV)/.ready
 
 # A name on the PATH may be a shim of a version that is not installed, or lack venv: only running it tells.
@@ -41,7 +44,8 @@ CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/cons
 
 .PHONY: demo test browser browser-files sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
 
-demo: $(READY) $(CORE)
+demo: $(RUNS) $(CORE)
+	@echo "Simulating $(SCENARIO): a few seconds with a compiled core, a minute or more with an interpreted one." >&2
 	$(VENV)/bin/gpusim run $(SCENARIO) --out runs/demo --force
 	@echo "The picture: $(CURDIR)/runs/demo/overlap.png"
 
@@ -146,26 +150,47 @@ streams: $(READY)
 wheel: $(READY)
 	$(VENV)/bin/python -m build --wheel --no-isolation
 
-$(READY): pyproject.toml requirements/lock.txt
+# The core is compiled while the packages are downloaded; where it cannot be, it is interpreted, and nothing fails.
+$(RUNS): pyproject.toml requirements/build.txt requirements/run.txt
 	@$(FIND_PYTHON); \
-	echo "Making $(VENV) with $$found ..." >&2; \
+	echo "1 of 4: makes the environment $(VENV) with $$found: a few seconds." >&2; \
 	"$$found" -m venv --clear $(VENV)
-	$(PIP) install --requirement requirements/lock.txt
-	$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "2 of 4: installs what compiles the simulator's core: a few seconds." >&2
+	@$(PIP) install --requirement requirements/build.txt
+	@echo "3 of 4: compiles the core, a minute on an idle machine, and downloads the packages that gpusim runs on, 60 MB." >&2
+	@$(VENV)/bin/python hatch_build.py & core=$$!; \
+	$(PIP) install --requirement requirements/run.txt; installed=$$?; \
+	wait $$core; exit $$installed
+	@echo "4 of 4: installs gpusim from this folder: a few seconds." >&2
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $(CORE) $@
+
+$(READY): $(RUNS) requirements/lock.txt
+	@echo "Installs what tests, lint and documentation need: a minute or two, 250 MB." >&2
+	@$(PIP) install --requirement requirements/lock.txt
 	@touch $@
 
-$(CORE): $(READY) $(CORE_TEXT)
+$(CORE): $(RUNS) $(CORE_TEXT)
 	-@$(VENV)/bin/python hatch_build.py
 	@touch $@
 
-# Give PYTHON=python3.11: what the lowest Python resolves, the others can install too.
+# Give PYTHON=python3.11: what the lowest Python resolves, the others can install too. The lists of what compiles the core and
+# of what gpusim runs on are parts of the whole one.
 lock:
 	rm -rf build/lock
-	@$(FIND_PYTHON); "$$found" -m venv build/lock
-	build/lock/bin/python -m pip --disable-pip-version-check --quiet install '.[dev]'
+	mkdir -p build/lock
+	@$(FIND_PYTHON); "$$found" -m venv build/lock/whole && "$$found" -m venv build/lock/run && "$$found" -m venv build/lock/build
+	build/lock/whole/bin/python -m pip --disable-pip-version-check --quiet install '.[dev]'
 	sed '/^#/!d' requirements/lock.txt > build/lock/lock.txt
-	build/lock/bin/python -m pip freeze --all --exclude gpusim --exclude pip >> build/lock/lock.txt
+	build/lock/whole/bin/python -m pip freeze --all --exclude gpusim --exclude pip >> build/lock/lock.txt
 	mv build/lock/lock.txt requirements/lock.txt
+	build/lock/build/bin/python -m pip --disable-pip-version-check --quiet install --constraint requirements/lock.txt \
+		Cython editables hatchling setuptools
+	build/lock/run/bin/python -m pip --disable-pip-version-check --quiet install --constraint requirements/lock.txt .
+	for part in build run; do \
+		sed '/^#/!d' requirements/$$part.txt > build/lock/$$part.txt; \
+		build/lock/$$part/bin/python -m pip freeze --exclude gpusim --exclude pip >> build/lock/$$part.txt; \
+		mv build/lock/$$part.txt requirements/$$part.txt; done
 
 clean:
 	rm -rf gpusim/sim/core/_chip* $(CORE)
