@@ -5,18 +5,29 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel
 from gpusim.element_types import is_emulated
 from gpusim.errors import GpusimError
-from gpusim.families.registry import family_of, load_scenario
+from gpusim.families.registry import family_of, load_scenario, scenario_of
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.shipped import INDEX, SHIPPED, ShippedStream, StreamKey, load_index, save_index
 from gpusim.lower.stream_file import CompiledStream, Kinds, load_stream, save_stream
 from gpusim.machine.load import load_machine
 from gpusim.scenario.catalogue import recordable_scenarios, shipped_scenarios
+from gpusim.scenario.models import Scenario
+
+EXAMPLES: Final = {
+    "my_gemm": {"machine": "h200", "problem": {"kind": "gemm", "m": 2048, "n": 2048, "k": 512}},
+    "my_gemm_s4": {
+        "machine": "h200",
+        "problem": {"kind": "gemm", "m": 2048, "n": 2048, "k": 512},
+        "kernel": {"stages": 4},
+    },
+}
+"""The README's examples by the names of their files: they print the same with a compiler and without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +41,12 @@ class _Fresh:
 
 def _compiled() -> Iterator[_Fresh]:
     """
-    The streams of every shipped or recordable scenario, compiled and lowered now, each kernel once.
+    The streams of every shipped or recordable scenario and example, compiled and lowered now, each kernel once.
 
     Kernels whose mma.sync the assembler emulates have none (D27), nor have those whose machine code is not aligned yet.
     """
     seen: set[StreamKey] = set()
-    for path in dict.fromkeys([*(one.path for one in shipped_scenarios()), *recordable_scenarios()]):
-        scenario = load_scenario(path)
+    for stem, scenario in scenarios_with_streams():
         machine = load_machine(scenario.machine)
         for number, kernel in enumerate(family_of(scenario).timing.timed_kernels(scenario, machine)):
             if not isinstance(kernel, CompilableKernel):
@@ -44,9 +54,17 @@ def _compiled() -> Iterator[_Fresh]:
             if kernel.mma is not None and is_emulated(kernel.mma.ab, machine.compute_capability):
                 continue
             suffix = f".{kernel.specialisation.entry.removeprefix('gpusim_')}" if number else ""
-            for fresh in _of_kernel(kernel, f"{machine.name}/{path.stem}{suffix}", seen):
+            for fresh in _of_kernel(kernel, f"{machine.name}/{stem}{suffix}", seen):
                 seen.add(fresh.row.key)
                 yield fresh
+
+
+def scenarios_with_streams() -> Iterator[tuple[str, Scenario]]:
+    """Yield every scenario whose streams come with gpusim, and the stem of its files."""
+    for path in dict.fromkeys([*(one.path for one in shipped_scenarios()), *recordable_scenarios()]):
+        yield path.stem, load_scenario(path)
+    for name, data in EXAMPLES.items():
+        yield name, scenario_of(data, name=name)
 
 
 def _of_kernel(kernel: CompilableKernel[Any], name: str, seen: set[StreamKey]) -> Iterator[_Fresh]:

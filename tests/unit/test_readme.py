@@ -1,12 +1,16 @@
 """The README's commands do what it says they do."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
-from shown import compare, executed, run
+from shown import blocks, compare, executed, run
 
-from gpusim.families.registry import load_scenario
+from gpusim.families.registry import family_of, load_scenario, scenario_of
+from gpusim.lower.shipped import find_stream
+from gpusim.machine import load_machine
+from gpusim.measure.ship_streams import EXAMPLES
 from gpusim.records.record import measured_folder
 from gpusim.scenario.catalogue import recordable_scenarios
 
@@ -41,6 +45,19 @@ def test_the_readme_shows_every_command(gpusim):
 
 def test_the_readme_opens_with_two_commands():
     assert [line.split("#")[0].strip() for line in BLOCKS[0].splitlines()] == ["make demo", "make test"]
+
+
+def test_the_readmes_examples_come_with_their_streams_and_print_the_same_without_a_compiler():
+    (example,) = (block.text for block in blocks(README.read_text(encoding="utf-8")) if block.name == "my_gemm.toml")
+
+    assert tomllib.loads(example) == EXAMPLES["my_gemm"]
+    assert "--set kernel.stages=4" in README.read_text(encoding="utf-8")
+    assert EXAMPLES["my_gemm_s4"] == {**EXAMPLES["my_gemm"], "kernel": {"stages": 4}}
+    for data in EXAMPLES.values():
+        scenario = scenario_of(data)
+        machine = load_machine(scenario.machine)
+        for kernel in family_of(scenario).timing.timed_kernels(scenario, machine):
+            assert find_stream(kernel.specialisation, machine.compute_capability, 0) is not None
 
 
 @pytest.mark.slow

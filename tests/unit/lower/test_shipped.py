@@ -23,16 +23,15 @@ import sys
 from pathlib import Path
 import gpusim
 from gpusim.element_types import is_emulated
-from gpusim.families.registry import family_of, load_scenario
+from gpusim.families.registry import family_of
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.shipped import INDEX, find_stream
 from gpusim.machine.load import load_machine
-from gpusim.scenario.catalogue import recordable_scenarios, shipped_scenarios
+from gpusim.measure.ship_streams import scenarios_with_streams
 
 assert Path(gpusim.__file__).is_relative_to(sys.argv[1]), gpusim.__file__
 assert INDEX.is_relative_to(sys.argv[1])
-for path in (*(one.path for one in shipped_scenarios()), *recordable_scenarios()):
-    scenario = load_scenario(path)
+for stem, scenario in scenarios_with_streams():
     machine = load_machine(scenario.machine)
     target = machine.compute_capability
     for kernel in family_of(scenario).timing.timed_kernels(scenario, machine):
@@ -40,7 +39,7 @@ for path in (*(one.path for one in shipped_scenarios()), *recordable_scenarios()
             continue
         for slice_ in range(len(kernel.slice_blocks)):
             found = find_stream(kernel.specialisation, target, slice_)
-            print(found.file if found else f"MISSING {path.stem} {kernel.specialisation.entry} slice {slice_}")
+            print(found.file if found else f"MISSING {stem} {kernel.specialisation.entry} slice {slice_}")
 """
 
 
