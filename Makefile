@@ -106,12 +106,12 @@ format: $(READY)
 # The pictures of the README and of attention's page.
 images: $(READY)
 	$(VENV)/bin/gpusim run conv_9_k_tiles --out runs/readme --force --no-figures
-	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png
+	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png --force
 	for name in attention_64x64 flash_128x64; do \
 		$(VENV)/bin/gpusim run $$name --out runs/$$name --force --no-figures; done
-	$(VENV)/bin/gpusim plot runs/attention_64x64 overlap --out docs/images/attention_overlap.png
-	$(VENV)/bin/gpusim plot runs/attention_64x64 conflicts --out docs/images/attention_conflicts.png
-	$(VENV)/bin/gpusim plot runs/flash_128x64 overlap --out docs/images/flash_overlap.png
+	$(VENV)/bin/gpusim plot runs/attention_64x64 overlap --out docs/images/attention_overlap.png --force
+	$(VENV)/bin/gpusim plot runs/attention_64x64 conflicts --out docs/images/attention_conflicts.png --force
+	$(VENV)/bin/gpusim plot runs/flash_128x64 overlap --out docs/images/flash_overlap.png --force
 
 # The picture of the rooms and their imports, in docs/architecture.md.
 rooms: $(READY)
@@ -119,14 +119,14 @@ rooms: $(READY)
 
 # The tables over the committed records, and the README's picture of measured over simulated.
 reports: $(READY)
-	$(VENV)/bin/gpusim validate --out reports/validation
+	$(VENV)/bin/gpusim validate --out reports/validation --force
 	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
 	$(VENV)/bin/python -m gpusim.measure.tables.figure_table --out reports/figures.md
 	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
-	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png
-	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 --overlay docs/images/measured_attention.png
+	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png --force
+	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 --overlay docs/images/measured_attention.png --force
 
 # How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it, which are
 # added to the report of the same machine and commit; a run that is cut keeps what it has measured.

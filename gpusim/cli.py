@@ -145,6 +145,9 @@ SaveTensorsOption = Annotated[
         help="Execute on random tensors, and write them to this folder, one CSV file each.",
     ),
 ]
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace what gpusim has written there before. Other files are never replaced.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 MetricOption = Annotated[
     str, typer.Option(metavar="NAME", help="What is drawn of a sweep: tflops, cycles, time_us, occupancy, ...")
@@ -225,7 +228,7 @@ def run(
         typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
     ] = None,
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier run, and tensors.")] = False,
+    force: ForceOption = False,
     reference_check: Annotated[
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False,
@@ -270,7 +273,7 @@ def verify(
         bool, typer.Option("--reference-check/--no-reference-check", help="Compare the output with the reference.")
     ] = True,
     save_tensors: SaveTensorsOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace tensors that the folder holds.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Execute a schedule on real data: compare with a reference, find hazards."""
@@ -387,6 +390,7 @@ def layout(
     png: Annotated[
         Path | None, typer.Option("--png", "--picture", help="Draw the bank map to this .png, .svg or .pdf.")
     ] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Map a shared-memory layout to banks."""
@@ -413,7 +417,7 @@ def layout(
         base=base,
         search=search,
     )
-    print_layout(question, picture=png, as_json=as_json)
+    print_layout(question, picture=png, force=force, as_json=as_json)
 
 
 @app.command()
@@ -425,32 +429,36 @@ def plot(
             metavar="KIND", help="overlap, conflicts, stalls or roofline; of a sweep's folder sweep or sweep-map."
         ),
     ],
+    *,
     out: Annotated[Path | None, typer.Option(help="The file: .png, .svg or .pdf.  [default: RUN/KIND.png]")] = None,
     metric: MetricOption = "tflops",
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw a picture of a run or a sweep again."""
     if kind in {PictureKind.SWEEP, PictureKind.SWEEP_MAP}:
         from gpusim.commands.sweep import plot_sweep
 
-        plot_sweep(run_directory, kind.value, metric, out, as_json=as_json)
+        plot_sweep(run_directory, kind.value, metric, out, force=force, as_json=as_json)
         return
     from gpusim.commands.figures import plot_run
 
-    plot_run(run_directory, kind.value, out, as_json=as_json)
+    plot_run(run_directory, kind.value, out, force=force, as_json=as_json)
 
 
 @app.command()
 def trace(
     run_directory: RunArgument,
+    *,
     trace_format: Annotated[TraceFormat, typer.Option("--format", help="File format.")] = TraceFormat.PERFETTO,
     out: Annotated[Path | None, typer.Option(help="The file.  [default: RUN/trace.pftrace or trace.kanata]")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write the timeline of a run as a trace file."""
     from gpusim.commands.figures import trace_run
 
-    trace_run(run_directory, trace_format.value, out, as_json=as_json)
+    trace_run(run_directory, trace_format.value, out, force=force, as_json=as_json)
 
 
 @app.command()
@@ -461,7 +469,7 @@ def report(
     ],
     out: Annotated[Path, typer.Option(help="The HTML file.")],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write one HTML file about runs, which works offline: verdict, timeline, banks, stalls, roofline, provenance."""
@@ -502,6 +510,7 @@ def check(
             "again, so that a command that was interrupted goes on where it was.",
         ),
     ] = None,
+    force: ForceOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with several scenarios, a line each.")] = False,
 ) -> None:
     """Run a scenario's kernel on the GPU, and compare it with the simulation."""
@@ -517,6 +526,7 @@ def check(
         overlay=overlay,
         held_out_rows=held_out_rows,
         out=out,
+        force=force,
         as_json=as_json,
     )
     given = scenario_texts(files or [], cutlass or []) if files or cutlass else []
@@ -553,6 +563,7 @@ def validate(
         Path | None,
         typer.Option(parser=_folder, metavar="FOLDER", help="Write the page, its data and the picture to this folder."),
     ] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say how far simulated figures are from all that were recorded, in one half of the records."""
@@ -568,6 +579,7 @@ def validate(
         held_out_rows=held_out_rows,
         cutlass_rows=tuple(cutlass_rows or ()),
         out=out,
+        force=force,
         as_json=as_json,
     )
     validate_records(options)
@@ -746,6 +758,7 @@ def compare(
         StreamChoice, typer.Option(help="Origin of the instruction streams of scenarios; a run has its own.")
     ] = StreamChoice.AUTO,
     png: Annotated[Path | None, typer.Option(help="Draw pipelines and stalls on one axis to this file.")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare runs, scenarios and profiles: what differs, and what that did."""
@@ -758,6 +771,7 @@ def compare(
         exact=exact,
         stream=stream.value,
         png=png,
+        force=force,
         as_json=as_json,
     )
     compare_sides(sides or [], options)
@@ -813,6 +827,7 @@ def calibrate(
     machine: Annotated[Path | None, typer.Option(metavar="TOML", help="Write the figures into this file.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer warps, strides and SMs.")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Just this benchmark. Repeatable.")] = None,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure on the GPU what a machine file needs."""
@@ -824,6 +839,7 @@ def calibrate(
         machine=machine,
         quick=quick,
         only=tuple(only or ()),
+        force=force,
         as_json=as_json,
     )
     calibrate_machine(options)

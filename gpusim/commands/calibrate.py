@@ -4,12 +4,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.gpu.calibrate.benchmarks import calibrate
+from gpusim.gpu.calibrate.benchmarks import BENCHMARKS, calibrate
 from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, Derived, derive
 from gpusim.gpu.calibrate.machine_file import update_machine
 from gpusim.gpu.device import environment, gpu_slug
 from gpusim.machine.spec import printed_value
 from gpusim.records.record import measured_folder
+from gpusim.results.whole_file import refuse_taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class CalibrateOptions:
         machine: Machine file to write the figures into; None only prints them.
         quick: Use fewer warps, strides and SMs.
         only: Names of the benchmarks to run; empty runs all.
+        force: Replace earlier CSV files.
         as_json: Print JSON.
     """
 
@@ -31,6 +33,7 @@ class CalibrateOptions:
     machine: Path | None
     quick: bool
     only: tuple[str, ...]
+    force: bool
     as_json: bool
 
 
@@ -40,12 +43,14 @@ def calibrate_machine(options: CalibrateOptions) -> None:
 
     Raises:
         CannotRun: CuPy or a GPU is missing, a benchmark failed, or a file cannot be read or written.
-        BadInput: The given machine file is not valid.
+        BadInput: The given machine file is not valid, or a CSV file is there that may not be replaced.
     """
     if options.derived_from is not None:
         folder, figures = options.derived_from, derive(options.derived_from)
     else:
         folder = options.out or measured_folder() / gpu_slug(environment()["gpu"]) / "microbench"
+        for name in options.only or BENCHMARKS:
+            refuse_taken(folder / f"{name}.csv", force=options.force)
         figures = calibrate(folder, quick=options.quick, only=options.only, progress=progress)
         progress(f"measured: {folder}")
     if options.machine is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim import __version__
-from gpusim.commands.output import check_folder, complain, print_json, print_text, progress
+from gpusim.commands.output import check_folder, check_picture, complain, print_json, print_text, progress, written
 from gpusim.commands.scenario_source import NamedScenario, read_named
 from gpusim.cuda.trace import expected_of_all, stream_digest
 from gpusim.element_types import is_emulated
@@ -27,7 +27,7 @@ from gpusim.results import provenance
 from gpusim.results.answers_file import AnswersFile
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
-from gpusim.results.whole_file import written_whole
+from gpusim.results.whole_file import refuse_taken
 from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
@@ -52,6 +52,7 @@ class CheckOptions:
         seed: Seed of the random inputs.
         overlay: File to draw the measured pipeline above the simulated one to; None draws nothing.
         held_out_rows: Show held-out records, too; every look is noted in the log.
+        force: Replace an earlier overlay, and with ``record`` an earlier record.
         out: File that keeps each answer as it comes; those that it has already are not computed again. None keeps none.
         as_json: Print rows as JSON, with several files an object a line.
     """
@@ -64,6 +65,7 @@ class CheckOptions:
     overlay: Path | None
     held_out_rows: bool
     out: Path | None
+    force: bool
     as_json: bool
 
 
@@ -108,6 +110,11 @@ def _refuse_contradictions(files: list[str], options: CheckOptions) -> None:
         raise BadInput("--record keeps scenarios as their files state them: it goes without --set")
     if options.out is not None:
         check_folder(options.out)
+    if options.overlay is not None:
+        if len(files) != 1:
+            raise BadInput(f"--overlay draws the pipeline of one FILE, got {len(files)}")
+        check_picture("--overlay", options.overlay)
+        refuse_taken(options.overlay, force=options.force)
     folders = sorted({path.parent.name for path in measured_folder().glob("*/*.json")})
     if options.recorded and folders and options.gpu not in (None, *folders):
         raise BadInput(f"--gpu must be one of {', '.join(folders)}, the folders of records, got {options.gpu!r}")
@@ -129,8 +136,6 @@ def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, qu
     record = _measured(source, file, options) if path is None else load_record(path)
     results, timeline = simulated(scenario)
     rows = check_rows(latitude_of(scenario), counts_of(scenario), results, record, _expected_trace(scenario, record))
-    if options.overlay is not None:
-        draw_overlay(scenario, results, timeline, record, options.overlay)
     if not options.as_json:
         print_text(f"{source.name}: {_where(record)}")
         print_text(check_table(rows, quiet=quiet) if not quiet or not holds(rows) else _summary(rows))
@@ -144,6 +149,8 @@ def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, qu
     }
     if kept is not None:
         kept.add(asked, answer)
+    if options.overlay is not None:
+        draw_overlay(scenario, results, timeline, record, options.overlay, force=options.force)
     return answer
 
 
@@ -209,12 +216,19 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
 
 
 def draw_overlay(
-    scenario: Scenario, results: dict[str, Result], timeline: Timeline | None, record: Record, path: Path
+    scenario: Scenario,
+    results: dict[str, Result],
+    timeline: Timeline | None,
+    record: Record,
+    path: Path,
+    *,
+    force: bool,
 ) -> None:
     """
-    Draw the measured pipeline above the simulated one, on the same axis.
+    Draw the measured pipeline above the simulated one, on the same axis; ``force`` is that of ``written_for_user``.
 
     Raises:
+        BadInput: Something is there, and may not be replaced.
         CannotRun: No pipeline was measured or simulated, or the file cannot be written.
     """
     if timeline is None:
@@ -223,14 +237,10 @@ def draw_overlay(
         raise CannotRun(
             f"{record.name}: no pipeline was measured ({record.missing.get('pipeline', 'no reason is known')})"
         )
-    try:
-        family = family_of(scenario)
-        result, rows = list(results.values())[-1], record.pipeline.rows
-        words = described(scenario, result, record.name)
-        with written_whole(path, follow=True) as aside:
-            family.pictures.draw_overlap(scenario, words, result, timeline, aside, measured=rows)
-    except OSError as error:
-        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+    result, rows = list(results.values())[-1], record.pipeline.rows
+    words = described(scenario, result, record.name)
+    with written(path, force=force) as aside:
+        family_of(scenario).pictures.draw_overlap(scenario, words, result, timeline, aside, measured=rows)
     progress(f"the overlay: {path}")
 
 
@@ -238,12 +248,14 @@ def _measured(source: NamedScenario, file: str, options: CheckOptions) -> Record
     place = file if source.path is None else str(source.path)
     command = ["gpusim", "check", place, *(word for text in options.overrides for word in ("--set", text))]
     origin = measure.RecordOrigin.here((*command, "--seed", str(options.seed)))
+    folder = measured_folder() / gpu_slug(origin.environment["gpu"])
+    if options.record:
+        refuse_taken(folder / f"{source.name}.json", force=options.force)
     progress(f"{source.name}: on {origin.environment['gpu']}")
     record = measure.measure(source.name, source.scenario, origin, seed=options.seed, say=progress)
     record = _counted(record, source, options)
     if options.record:
-        written = write_record(record, measured_folder() / gpu_slug(origin.environment["gpu"]))
-        progress(f"recorded in {written}")
+        progress(f"recorded in {write_record(record, folder)}")
     return record
 
 

@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gpusim.commands.output import check_picture, print_json, print_text, progress
+from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput
 from gpusim.families.registry import parse_scenario
@@ -35,6 +35,7 @@ class CompareOptions:
         kernel, launch: Which launch of a report is meant, as of ``choose_launch``.
         exact, stream: How scenarios are simulated.
         png: File of the picture; None draws none.
+        force: Replace an earlier picture.
         as_json: Print JSON.
     """
 
@@ -44,6 +45,7 @@ class CompareOptions:
     exact: bool | None
     stream: str
     png: Path | None
+    force: bool
     as_json: bool
 
 
@@ -53,23 +55,24 @@ def compare_sides(texts: list[str], options: CompareOptions) -> None:
 
     Raises:
         BadInput: There are too few sides, ``--set`` is given with several, or a side is nothing that can be compared.
-        CannotRun: A report cannot be read, or the picture cannot be written.
+        CannotRun: A report cannot be read, or the picture cannot be written. The answer is printed before it.
     """
     if options.png is not None:
         check_picture("--png", options.png)
     sides = _sides(texts, options)
     found = compare(*sides)
     rows = _rows(texts, options) if _is_run_and_report(texts) else None
-    if options.png is not None:
-        from gpusim.report.comparison import comparison_chart
-
-        comparison_chart([(side.name, side.result) for side in sides if side.result is not None], options.png)
     if options.as_json:
         print_json((rows or {}) | found.to_dict())
     elif rows is not None:
         _print_rows(texts, options)
     else:
         _print(found)
+    if options.png is not None:
+        from gpusim.report.comparison import comparison_chart
+
+        with written(options.png, force=options.force) as aside:
+            comparison_chart([(side.name, side.result) for side in sides if side.result is not None], aside)
 
 
 def _sides(texts: list[str], options: CompareOptions) -> list[ComparedSide]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpusim.commands.output import check_picture, print_json, print_text, progress
+from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.errors import BadInput
 from gpusim.layout.address_bits import render_address_bits
 from gpusim.layout.bank_map import LayoutReport, describe_layout, render_text
@@ -42,13 +42,14 @@ class LayoutQuestion:
     search: bool = False
 
 
-def print_layout(question: LayoutQuestion, *, picture: Path | None, as_json: bool) -> None:
+def print_layout(question: LayoutQuestion, *, picture: Path | None, force: bool, as_json: bool) -> None:
     """
     Print the bank map and the wavefronts of each access, and draw them if ``picture`` is given.
 
     Raises:
-        BadInput: The layout, the tile, an access or the picture's name is wrong.
-        CannotRun: The picture's folder does not exist.
+        BadInput: The layout, the tile, an access or the picture's name is wrong, or something is there that may not be
+            replaced.
+        CannotRun: The picture cannot be written.
     """
     if picture is not None:
         check_picture("--png", picture)
@@ -67,7 +68,9 @@ def print_layout(question: LayoutQuestion, *, picture: Path | None, as_json: boo
         # Matplotlib takes longer to import than the answer takes to compute.
         from gpusim.report.layout_map import layout_map
 
-        progress(f"drawn to {layout_map(report, picture)}")
+        with written(picture, force=force) as aside:
+            layout_map(report, aside)
+        progress(f"drawn to {picture}")
 
 
 def _data(report: LayoutReport, search: Search | None) -> dict[str, object]:

@@ -1,12 +1,14 @@
 """``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpusim.commands.output import complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
-from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
+from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError, Interrupted
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
 from gpusim.machine.load import load_machine
@@ -15,6 +17,7 @@ from gpusim.report.tables import print_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_whole
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.sim.core.engine import EngineChoice, chosen
@@ -75,39 +78,73 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
     Raises:
         BadInput: Options contradict each other, or the cubin is not one.
         CannotRun: The cubin cannot be read.
+        OSError: Stdout is closed or full. Every scenario is simulated and written before that.
+        Interrupted: The user interrupted the drawing of pictures; what was simulated is kept.
     """
-    user = _user_kernel(options)
-    worst = 0
-    answers: list[dict[str, Any]] = [{} for _ in files]
+    user, done = _user_kernel(options), _Answers(files)
+    for number, scenario in _read_all(files, options, done):
+        file, alone = files[number], len(files) == 1
+        try:
+            result = _run_one(file, scenario, options, user, alone=alone)
+            done.answers[number] = result.to_dict()
+            done.show(partial(_show, result, scenario, options, name=scenario_name(file), alone=alone))
+            _check(file, result)
+            if _executes(options):
+                _execute(file, scenario, options, alone=alone)
+        except Interrupted:
+            raise
+        except GpusimError as error:
+            done.refuse(number, error)
+        except MemoryError as error:
+            done.refuse(number, CannotRun(f"{file}: out of memory ({error})"))
+    if done.unprinted is not None:
+        raise done.unprinted
+    if options.as_json and len(files) > 1:
+        print_json(done.answers)
+    return done.worst
 
-    def refuse(number: int, error: GpusimError) -> None:
-        nonlocal worst
+
+class _Answers:
+    """
+    What became of each file.
+
+    Attributes:
+        worst: The highest exit code of any file.
+        answers: Result of each file, or its error, as plain data.
+        unprinted: The error of a stdout that takes no answer; the other scenarios are still simulated.
+    """
+
+    def __init__(self, files: list[str]) -> None:
+        self.worst = 0
+        self.answers: list[dict[str, Any]] = [{} for _ in files]
+        self.unprinted: OSError | None = None
+        self._files = files
+
+    def refuse(self, number: int, error: GpusimError) -> None:
+        """Note that a file failed, and say so."""
         complain(str(error))
-        worst = max(worst, error.exit_code)
+        self.worst = max(self.worst, error.exit_code)
         if not isinstance(error, CheckFailed):
-            answers[number] = {"file": files[number], "error": str(error), "exit_code": error.exit_code}
+            self.answers[number] = {"file": self._files[number], "error": str(error), "exit_code": error.exit_code}
 
+    def show(self, answer: Callable[[], None]) -> None:
+        """Print an answer, unless stdout takes none."""
+        try:
+            if self.unprinted is None:
+                answer()
+        except OSError as error:
+            self.unprinted = error
+
+
+def _read_all(files: list[str], options: RunOptions, done: _Answers) -> list[tuple[int, Scenario]]:
+    """Return number and scenario of each file that can be read."""
     good = []
     for number, file in enumerate(files):
         try:
-            good.append((number, scenario_name(file), _readable(file, options, alone=len(files) == 1)))
+            good.append((number, _readable(file, options, alone=len(files) == 1)))
         except GpusimError as error:
-            refuse(number, error)
-    for number, name, scenario in good:
-        file = files[number]
-        try:
-            result = _run_one(file, name, scenario, options, user, alone=len(files) == 1)
-            answers[number] = result.to_dict()
-            _check(file, result)
-            if _executes(options):
-                _execute(file, name, scenario, options, alone=len(files) == 1)
-        except GpusimError as error:
-            refuse(number, error)
-        except MemoryError as error:
-            refuse(number, CannotRun(f"{file}: out of memory ({error})"))
-    if options.as_json and len(files) > 1:
-        print_json(answers)
-    return worst
+            done.refuse(number, error)
+    return good
 
 
 def _user_kernel(options: RunOptions) -> UserKernel | None:
@@ -139,9 +176,9 @@ def _tensor_folder(name: str, options: RunOptions, *, alone: bool) -> Path | Non
     return folder if folder is None or alone else folder / name
 
 
-def _run_one(
-    file: str, stem: str, scenario: Scenario, options: RunOptions, user: UserKernel | None, *, alone: bool
-) -> Result:
+def _run_one(file: str, scenario: Scenario, options: RunOptions, user: UserKernel | None, *, alone: bool) -> Result:
+    """Simulate a scenario, and write its run directory, which lacks the pictures that cannot be drawn."""
+    stem = scenario_name(file)
     name = run_directory.default_name(stem, scenario.resolved())
     wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
     with run_directory.claim(wanted, force=options.force, say=progress) as claimed:
@@ -152,34 +189,28 @@ def _run_one(
         text, command = write_toml(scenario.resolved()), _command(file, options, result.stream)
         run_directory.write_run(claimed.folder, result, timeline, text, command)
         try:
-            _show(claimed.folder, scenario, result, timeline, options, name=stem, alone=alone)
-        except (GpusimError, OSError, MemoryError) as error:
-            # What was computed is whole. A picture that cannot be drawn does not lose it.
+            warnings = _draw(claimed.folder, result, timeline, stem) if options.figures else []
+        except KeyboardInterrupt as error:
             directory = claimed.publish()
-            if isinstance(error, CannotRun):
-                raise CannotRun(str(error).replace(str(claimed.folder), str(directory))) from error
-            raise
+            raise Interrupted(f"interrupted: {file} is simulated, and kept in {directory} without pictures") from error
         directory = claimed.publish()
+    for warning in warnings:
+        progress(f"{file}: {warning}")
     progress(f"{file}: written to {directory}")
     return result
 
 
-def _show(
-    folder: Path, scenario: Scenario, result: Result, timeline: Timeline, options: RunOptions, *, name: str, alone: bool
-) -> None:
-    """Print a result, and draw its pictures into a folder."""
+def _show(result: Result, scenario: Scenario, options: RunOptions, *, name: str, alone: bool) -> None:
     if not options.as_json:
         print_summary(result, family_of(scenario).words(scenario), load_machine(scenario.machine), name)
     elif alone:
         print_json(result.to_dict())
-    if options.figures:
-        _draw(folder, result, timeline, name)
 
 
-def _execute(file: str, name: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
+def _execute(file: str, scenario: Scenario, options: RunOptions, *, alone: bool) -> None:
     from gpusim.commands.verify import execute, refuse_failure, report_text  # a run without data does not need it
 
-    folder = _tensor_folder(name, options, alone=alone)
+    folder = _tensor_folder(scenario_name(file), options, alone=alone)
     report = execute(
         scenario, options.seed, reference_check=options.reference_check, save_to=folder, replace=options.force
     )
@@ -212,11 +243,27 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
     return [*command, "--stream", origin]
 
 
-def _draw(directory: Path, result: Result, timeline: Timeline, name: str) -> None:
+def _draw(directory: Path, result: Result, timeline: Timeline, name: str) -> list[str]:
+    """Draw the pictures and write the trace; return a warning about each that cannot be made, whatever the reason."""
     # Matplotlib takes longer to import than a small run takes to simulate.
-    from gpusim.commands.figures import RUN_FIGURES, draw_figure, write_trace_file
+    from gpusim.verbs.pictures import draw_picture, write_trace
 
-    for kind in RUN_FIGURES:
-        if kind != "roofline" or result.tflops:
-            draw_figure(kind, result, timeline, directory / run_directory.FIGURES[kind], name)
-    write_trace_file("perfetto", result, timeline, directory / run_directory.TRACES["perfetto"])
+    kinds = [kind for kind in run_directory.FIGURES if kind != "roofline" or result.tflops]
+    works: dict[str, Callable[[Path], object]] = {
+        run_directory.FIGURES[kind]: partial(draw_picture, kind, result, timeline, name=name) for kind in kinds
+    }
+    works[run_directory.TRACES["perfetto"]] = partial(write_trace, "perfetto", result, timeline)
+    warnings = []
+    for file, work in works.items():
+        try:
+            with written_whole(directory / file) as aside:
+                work(aside)
+        except Exception as error:  # noqa: BLE001 # what was simulated is not lost for a picture
+            warnings.append(f"warning: no {file}, which cannot be made ({_reason(error)})")
+    return warnings
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) if isinstance(error, GpusimError) else f"{type(error).__name__}: {error}"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gpusim.commands.output import check_picture, print_json, print_text, progress
+from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.commands.scenario_source import scenario_name
-from gpusim.errors import BadInput, CannotRun, Interrupted
+from gpusim.errors import BadInput, Interrupted
 from gpusim.results.provenance import digest
 from gpusim.results.result import ELAPSED
 from gpusim.verbs.sweep import Sweep, keys_of, read_sweep, sweep
@@ -89,37 +89,39 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
     except KeyboardInterrupt as error:
         raise Interrupted(_kept(out)) from error
     for kind in options.charts:
-        draw_sweep(found, kind, options.metric, out / CHARTS[kind])
+        draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=False, follow=False)
     if options.as_json:
         print_json(found.to_dict())
     else:
         print_text(_text(found))
 
 
-def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, as_json: bool) -> None:
+def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, force: bool, as_json: bool) -> None:
     """
     Draw a picture of a sweep's folder, into the folder itself if ``out`` is None.
 
     Raises:
-        BadInput: The folder holds no sweep, there is no such metric, or ``out`` ends in neither .png nor .svg.
+        BadInput: The folder holds no sweep, there is no such metric, ``out`` does not end in .png, .svg or .pdf, or
+            another picture is there and ``force`` is False, or something that gpusim has not made.
         CannotRun: The file cannot be written.
     """
     if out is not None:
         check_picture("--out", out)
     path = out or folder / CHARTS[kind]
-    draw_sweep(read_sweep(folder), kind, metric, path)
+    draw_sweep(read_sweep(folder), kind, metric, path, force=force, follow=out is not None)
     if as_json:
         print_json({"kind": kind, "path": str(path)})
     else:
         print_text(str(path))
 
 
-def draw_sweep(found: Sweep, kind: str, metric: str, path: Path) -> None:
+def draw_sweep(found: Sweep, kind: str, metric: str, path: Path, *, force: bool, follow: bool) -> None:
     """
-    Draw the picture ``kind``, a key of ``CHARTS``.
+    Draw the picture ``kind``, a key of ``CHARTS``; ``force`` and ``follow`` are those of ``written_for_user``.
 
     Raises:
-        BadInput: There is no such metric, no point has it, or a map is asked for and the sweep has one axis.
+        BadInput: There is no such metric, no point has it, a map is asked for and the sweep has one axis, or something
+            is there that may not be replaced.
         CannotRun: The file cannot be written.
     """
     from gpusim.report.sweep_charts import SweptAxis, sweep_lines, sweep_map  # slow to import
@@ -131,10 +133,8 @@ def draw_sweep(found: Sweep, kind: str, metric: str, path: Path) -> None:
     draw: Callable[[Sequence[SweptAxis], Sequence[Mapping[str, Any]], str, str, Path], object]
     draw = sweep_map if kind == "sweep-map" else sweep_lines
     title = f"Sweep over {', '.join(one.name for one in found.axes)}"
-    try:
-        draw(axes, found.rows, metric, title, path)
-    except OSError as error:
-        raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+    with written(path, force=force, follow=follow) as aside:
+        draw(axes, found.rows, metric, title, aside)
 
 
 def _require_distinct(axes: Sequence[Axis]) -> None:

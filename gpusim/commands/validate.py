@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.output import print_json, print_text, progress, written
 from gpusim.errors import BadInput, CannotRun
 from gpusim.machine.load import load_machine
 from gpusim.measure.validation.cutlass import committed_rows
@@ -18,6 +18,7 @@ from gpusim.records.halves import Half, halves_file
 from gpusim.report.correlation import CorrelationPoint, correlation
 from gpusim.results.provenance import commit
 from gpusim.results.result import StreamOrigin
+from gpusim.results.whole_file import refuse_taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class ValidateOptions:
         cutlass_rows: Files with CUTLASS's rows; none takes the committed ones.
         out: Folder to write the page, the data and the picture to; None prints the page. The folder of the committed
             reports also renews the errors that ship with gpusim.
+        force: Replace an earlier page, data and picture.
         as_json: Print the data as JSON.
     """
 
@@ -48,6 +50,7 @@ class ValidateOptions:
     held_out_rows: bool
     cutlass_rows: tuple[Path, ...]
     out: Path | None
+    force: bool
     as_json: bool
 
 
@@ -56,13 +59,16 @@ def validate_records(options: ValidateOptions) -> None:
     Validate one half, and show it. A look at held-out figures is noted in the log before anything is computed.
 
     Raises:
-        BadInput: The options contradict each other, or a record stands in no half.
+        BadInput: The options contradict each other, a record stands in no half, or something is there that may not be
+            replaced.
         CannotRun: There are no records, or a file cannot be read or written.
     """
     held_out = options.held_out or options.held_out_rows
     if options.only and options.held_out and not options.held_out_rows:
         raise BadInput("--only would single out held-out records: it goes with --held-out-rows, not with --held-out")
     half: Half = "held-out" if held_out else "development"
+    for suffix in ("md", "json", "png") if options.out is not None else ():
+        refuse_taken(_place(options.out, half, suffix), force=options.force)
     measured = records_of(half, options.gpu, options.only)
     if held_out:
         note_look(_command(options), f"{'rows' if options.held_out_rows else 'aggregates'} of {len(measured)} records")
@@ -79,7 +85,7 @@ def validate_records(options: ValidateOptions) -> None:
     )
     page = markdown(answer, commit(), load_machine(measured[0].scenario["machine"]).digest())
     if options.out is not None:
-        _write(answer, page, options.out)
+        _write(answer, page, options.out, force=options.force)
         if options.out.resolve() == halves_file().parent.resolve():
             write_trust(options.out, trust_file(answer.gpu))
     if options.as_json:
@@ -96,17 +102,22 @@ def as_data(answer: Validation) -> dict[str, Any]:
     return data
 
 
-def _write(answer: Validation, page: str, folder: Path) -> None:
-    stem = answer.half.replace("-", "_")
+def _write(answer: Validation, page: str, folder: Path, *, force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{stem}.md").write_text(page, encoding="utf-8")
-        (folder / f"{stem}.json").write_text(_json_text(as_data(answer)), encoding="utf-8")
-        if answer.rows:
-            _draw(answer, folder / f"{stem}.png")
     except OSError as error:
         raise CannotRun(f"{folder}: cannot be written ({error.strerror or error})") from error
-    progress(f"{folder / stem}.md")
+    for suffix, text in (("md", page), ("json", _json_text(as_data(answer)))):
+        with written(_place(folder, answer.half, suffix), force=force) as aside:
+            aside.write_text(text, encoding="utf-8")
+    if answer.rows:
+        with written(_place(folder, answer.half, "png"), force=force) as aside:
+            _draw(answer, aside)
+    progress(str(_place(folder, answer.half, "md")))
+
+
+def _place(folder: Path, half: Half, suffix: str) -> Path:
+    return folder / f"{half.replace('-', '_')}.{suffix}"
 
 
 def _json_text(data: dict[str, Any]) -> str:

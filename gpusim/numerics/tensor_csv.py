@@ -1,10 +1,8 @@
 """A problem's tensors as CSV files: which files there are, how their lines are ordered, and how a number is written."""
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from errno import EEXIST
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from gpusim.element_types import INTEGERS
 from gpusim.errors import BadInput, CannotRun
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.tensors import Tensors
-from gpusim.results.whole_file import written_whole
+from gpusim.results.whole_file import refuse_taken, written_for_user
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.product import Axes
 
@@ -60,14 +58,13 @@ def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool
     Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The folder is a file, or it holds one of the files, and they are not to be replaced.
+        BadInput: The folder is a file, or it holds one of the files, and ``replace`` is False, or gpusim has not made
+            that file.
     """
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; tensors are written to a folder")
     for name in tensor_names(scenario, reference=reference):
-        path = folder / f"{name}.csv"
-        if os.path.lexists(path) and not replace:
-            raise BadInput(f"{path}: is there already; --force replaces it")
+        refuse_taken(folder / f"{name}.csv", force=replace)
 
 
 def save_tensors(
@@ -98,6 +95,7 @@ def save_tensors(
         The files written.
 
     Raises:
+        BadInput: A file is there, and may not be replaced.
         CannotRun: A file cannot be written.
     """
     paths = []
@@ -105,9 +103,10 @@ def save_tensors(
         folder.mkdir(parents=True, exist_ok=True)
         for table in _tables(scenario, tensors, output, reference):
             path = folder / f"{table.axes.name}.csv"
-            if os.path.lexists(path) and not replace:
-                raise FileExistsError(EEXIST, os.strerror(EEXIST), str(path))
-            with written_whole(path) as aside, aside.open("w", encoding="utf-8") as file:
+            with (
+                written_for_user(path, force=replace, follow=False) as aside,
+                aside.open("w", encoding="utf-8") as file,
+            ):
                 file.writelines(f"{line}\n" for line in table.lines())
             paths.append(path)
     except OSError as error:

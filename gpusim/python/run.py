@@ -4,12 +4,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from gpusim.errors import CannotRun
 from gpusim.families.registry import family_of, parse_scenario
 from gpusim.machine.load import load_machine
 from gpusim.report.notebook import html_summary
 from gpusim.results import run_directory
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
+from gpusim.results.whole_file import written_for_user
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,11 +62,26 @@ class Run(Result):
 
         return draw_picture(picture, self, self.timeline, new_figure(), self.name).axes[0]
 
-    def write_trace(self, path: str | Path, trace_format: TraceName = "perfetto") -> None:
-        """Write the timeline as a trace file, for Perfetto's or Konata's viewer."""
+    def write_trace(self, path: str | Path, trace_format: TraceName = "perfetto", *, replace: bool = False) -> None:
+        """
+        Write the timeline as a trace file, for Perfetto's or Konata's viewer.
+
+        Args:
+            path: The file.
+            trace_format: "perfetto" or "kanata".
+            replace: Replace an earlier file of gpusim's. Other files are never replaced.
+
+        Raises:
+            BadInput: There is no such format, or something is there that may not be replaced.
+            CannotRun: The file cannot be written.
+        """
         from gpusim.verbs.pictures import write_trace  # noqa: PLC0415 - its room is slow to import
 
-        write_trace(trace_format, self, self.timeline, Path(path))
+        try:
+            with written_for_user(Path(path), force=replace, option="replace=True") as aside:
+                write_trace(trace_format, self, self.timeline, aside)
+        except OSError as error:
+            raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
 
     def _repr_html_(self) -> str:
         scenario = parse_scenario(self.scenario, run_directory.SCENARIO)

@@ -9,6 +9,8 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from gpusim.results.marks import MAKER
+
 DPI = 120
 
 INK = "#1b1f24"
@@ -48,8 +50,15 @@ _RC: Any = {
 }
 
 
-_UNDATED = {"png": ("Software",), "svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer")}
-"""Formats of pictures by suffix, with the metadata that would change from day to day or version to version."""
+_METADATA: Any = {
+    "png": {"Software": MAKER},
+    "svg": {"Date": None, "Creator": MAKER},
+    "pdf": {"CreationDate": None, "Creator": MAKER, "Producer": None},
+}
+"""
+Formats of pictures by suffix, with their metadata: who made them (``results.marks``), and nothing that changes from day
+to day or version to version.
+"""
 
 Canvas = TypeVar("Canvas", bound=Path | Figure)
 """Where a picture is drawn: a file to write (.png, .svg or .pdf), or a figure of the caller's."""
@@ -60,8 +69,8 @@ def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure
     """
     Yield a figure of ``width`` x ``height`` inches, which is written to ``canvas`` when the block ends if it is a path.
 
-    The caller's matplotlib settings are neither used nor changed. The PNG has no metadata, so its bytes depend on no
-    date and no matplotlib version string.
+    The caller's matplotlib settings are neither used nor changed. The file's metadata has no date and no
+    version of matplotlib.
     """
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -81,9 +90,9 @@ def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format that the path's suffix names, PNG by default. Equal figures give equal bytes."""
     kind = path.suffix.lower().lstrip(".")
-    if kind not in _UNDATED:
+    if kind not in _METADATA:
         kind = "png"
-    figure.savefig(path, format=kind, dpi=DPI, metadata=dict.fromkeys(_UNDATED[kind]))
+    figure.savefig(path, format=kind, dpi=DPI, metadata=_METADATA[kind])
 
 
 def new_figure() -> Figure:

@@ -17,6 +17,7 @@ from gpusim.results.provenance import digest
 from gpusim.results.result import Result
 from gpusim.results.staging import StagedFolder, is_used
 from gpusim.results.timeline import KTileSpan, Spans, Timeline, WarpSpan
+from gpusim.results.whole_file import FORCE, refuse_foreign
 
 SCENARIO = "scenario.resolved.toml"
 MANIFEST = "manifest.json"
@@ -57,14 +58,36 @@ def claim(wanted: Path, *, force: bool = False, say: Callable[[str], None] = lam
         say: Called with a line about each leftover of a killed run that is removed.
 
     Raises:
-        BadInput: ``wanted`` is a file, or ``force`` names a folder that is not a run directory, or ``wanted`` is a used
-            folder without a name to which a number could be appended ("." or "..").
-        CannotRun: The directory cannot be made.
+        BadInput: ``wanted`` is a file, or ``force`` names a folder that is not a run directory or has a file of
+            someone else's by the name of one of a run's, or ``wanted`` is a used folder without a name to which a
+            number could be appended ("." or "..").
+        CannotRun: The directory cannot be made, or another process replaces the run there.
     """
-    replaces = force and is_used(wanted)
-    if replaces and not (wanted / MANIFEST).is_file():
-        raise BadInput(f"{wanted}: --force replaces an earlier run, and this folder holds none (no {MANIFEST})")
-    return StagedFolder(wanted, replaced=FILES if replaces else (), first=MANIFEST, last=RESULT, say=say)
+    if force and is_used(wanted):
+        _refuse_other_than_run(wanted)
+    return StagedFolder(
+        wanted,
+        replaced=FILES if force else (),
+        may_replace=_may_replace,
+        first=MANIFEST,
+        last=RESULT,
+        say=say,
+    )
+
+
+def _refuse_other_than_run(folder: Path) -> None:
+    if not (folder / MANIFEST).is_file():
+        raise BadInput(f"{folder}: {FORCE} replaces an earlier run, and this folder holds none (no {MANIFEST})")
+    for name in FILES:
+        refuse_foreign(folder / name, follow=False)
+
+
+def _may_replace(folder: Path) -> bool:
+    try:
+        _refuse_other_than_run(folder)
+    except BadInput:
+        return False
+    return True
 
 
 def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml: str, command: list[str]) -> None:
@@ -86,7 +109,7 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
         MANIFEST: [json.dumps(manifest, indent=1).encode() + b"\n"],
         RESULT: [results.to_json(result).encode()],
         TIMELINE: _timeline_pieces(timeline),
-        SCENARIO: [scenario_toml.encode()],
+        SCENARIO: [b"# gpusim: a scenario with every default written out\n", scenario_toml.encode()],
     }
     for name, pieces in texts.items():
         try:

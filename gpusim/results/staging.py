@@ -1,6 +1,7 @@
 """A folder that is filled aside, under a hidden name, and gets its place in one step when it is whole."""
 
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -31,7 +32,8 @@ class StagedFolder:
     Args:
         wanted: Place asked for. If it holds something, ``-2``, ``-3``, ... is appended.
         replaced: Names of the files that are replaced if ``wanted`` holds something; others there are kept. Empty if
-            it must not be touched.
+            it must not be touched. A place that is replaced is one process's until that has published.
+        may_replace: Says whether what a folder holds may be replaced; asked again when the folder is published.
         first, last: Names of the files that a published folder gets first and last. A folder without ``last`` is not
             whole. While a folder is replaced, ``first`` is never missing.
         say: Called with a line about each leftover that is removed.
@@ -41,7 +43,7 @@ class StagedFolder:
 
     Raises:
         BadInput: ``wanted`` is a file, or a used folder without a name to which a number could be appended.
-        CannotRun: A folder cannot be made.
+        CannotRun: A folder cannot be made, or another process replaces what is at ``wanted``.
     """
 
     def __init__(
@@ -49,11 +51,13 @@ class StagedFolder:
         wanted: Path,
         *,
         replaced: Sequence[str] = (),
+        may_replace: Callable[[Path], bool] = lambda _: True,
         first: str,
         last: str,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._wanted, self._replaced, self._first, self._last = wanted, replaced, first, last
+        self._may_replace = may_replace
         self._lock: int | None = None
         if wanted.exists() and not wanted.is_dir():
             raise BadInput(f"{wanted}: is a file; a run is written to a folder")
@@ -71,12 +75,23 @@ class StagedFolder:
     def _made(self, beside: Path) -> Path:
         """Make the hidden folder, and lock it before anyone takes it for a leftover."""
         while True:
-            folder = beside / f".{self._wanted.name[:40]}.{UNFINISHED}-{secrets.token_hex(4)}"
-            folder.mkdir()
+            folder = beside / f".{self._wanted.name[:40]}.{UNFINISHED}-{self._token()}"
+            try:
+                folder.mkdir()
+            except FileExistsError as error:
+                raise CannotRun(
+                    f"{self._wanted}: another process is writing a run there; wait for it, or give another folder"
+                ) from error
             self._lock = _locked(folder, wait=True)
-            if folder.is_dir():
+            if self._lock is None or _is_open_at(self._lock, folder):
                 return folder
             self._unlock()
+
+    def _token(self) -> str:
+        """Return what ends the hidden folder's name: the same for all who replace one place, where locks tell them."""
+        if self._replaced and sys.platform != "win32":
+            return hashlib.sha256(os.fsencode(self._wanted.name)).hexdigest()[:8]
+        return secrets.token_hex(4)
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +129,7 @@ class StagedFolder:
     def _moved(self, place: Path) -> bool:
         """Move the folder to a place; return False where something else is."""
         if place.is_dir():
-            if is_used(place) and not (self._replaced and place == self._wanted):
+            if is_used(place) and not (self._replaced and place == self._wanted and self._may_replace(place)):
                 return False
             self._move_into(place)
             return True
@@ -156,6 +171,14 @@ def remove_leftovers(directory: Path, say: Callable[[str], None]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
             say(f"removed {folder}, which a killed run has left")
+
+
+def _is_open_at(lock: int, folder: Path) -> bool:
+    """Return whether a locked folder is still the one at its path."""
+    try:
+        return os.path.samestat(os.fstat(lock), folder.stat())
+    except OSError:
+        return False
 
 
 def _locked(folder: Path, *, wait: bool) -> int | None:

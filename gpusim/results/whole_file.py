@@ -1,10 +1,20 @@
-"""Writes a file aside and renames it, so that a reader finds all of it or nothing."""
+"""
+Writes a file aside and renames it, so that a reader finds all of it or nothing, and says what may be replaced.
 
+Whatever gpusim writes for its user keeps one law: without ``--force`` no file is changed, and with it only what gpusim
+has made. A file that would get the very bytes that it has is not changed.
+"""
+
+import filecmp
+import os
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from gpusim.errors import BadInput
+from gpusim.results.marks import is_made_by_gpusim
 
 UNFINISHED = "unfinished"
 """The word in the names of files and folders that are being written. They begin with a dot."""
@@ -12,40 +22,112 @@ UNFINISHED = "unfinished"
 ABANDONED_AFTER_S = 3600
 """Age in seconds at which an unfinished file is taken for the leftover of a killed process."""
 
+FORCE = "--force"
+"""The option of a command that replaces files."""
+
 
 @contextmanager
-def written_whole(path: Path, *, follow: bool = False) -> Iterator[Path]:
+def written_whole(path: Path) -> Iterator[Path]:
     """
     Yield a hidden name of the same suffix beside ``path`` to write to, and rename it when the block ends without error.
 
     After an error nothing is left. A killed process leaves the hidden file, which a later call for the same path
-    removes once it is ``ABANDONED_AFTER_S`` old.
-
-    Args:
-        path: Place of the file. A symbolic link there is replaced, and what it points to is left alone.
-        follow: Write where a symbolic link at ``path`` points, and into a device or a pipe itself. For a path that the
-            user has typed.
+    removes once it is ``ABANDONED_AFTER_S`` old. A symbolic link at ``path`` is replaced, and what it points to is left
+    alone.
 
     Raises:
         OSError: The file cannot be written.
     """
+    with _aside(path) as aside:
+        yield aside
+        aside.replace(path)
+
+
+@contextmanager
+def written_for_user(path: Path, *, force: bool = False, follow: bool = True, option: str = FORCE) -> Iterator[Path]:
+    """
+    Yield a name to write to, as ``written_whole`` does, and keep the law of this module when the block ends.
+
+    Args:
+        path: Place of the file.
+        force: Whether a file that gpusim has made may be replaced.
+        follow: Write where a symbolic link at ``path`` points, and into a device or a pipe itself: for a path that the
+            user has typed. Otherwise a link, which holds nothing, is replaced by force.
+        option: What the user gives to replace a file, for the message.
+
+    Raises:
+        BadInput: Something is there, and may not be replaced.
+        OSError: The file cannot be written.
+    """
+    refuse_foreign(path, follow=follow, option=option)
     if follow and path.exists() and not path.is_file():
         yield path
         return
     place = path.resolve() if follow else path
-    _remove_abandoned(place)
-    aside = place.with_name(f"{_stem(place)}{secrets.token_hex(4)}.{UNFINISHED}{place.suffix}")
-    try:
+    with _aside(place) as aside:
         yield aside
+        if _appears(aside, place) or (not place.is_symlink() and filecmp.cmp(aside, place, shallow=False)):
+            return
+        if not force:
+            raise BadInput(f"{path}: is there already, and holds something else; {option} replaces it")
+        refuse_foreign(path, follow=follow, option=option)
         aside.replace(place)
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
+
+
+def refuse_foreign(path: Path, *, follow: bool = True, option: str = FORCE) -> None:
+    """
+    Refuse, before anything is computed, a place where something stands that is never replaced.
+
+    Raises:
+        BadInput: A folder is there, or a file that gpusim has not made.
+    """
+    if path.is_dir():
+        raise BadInput(f"{path}: is there already; {option} replaces files only")
+    if (path.is_symlink() and not follow) or not path.is_file() or is_made_by_gpusim(path):
+        return
+    raise BadInput(f"{path}: is there already, and gpusim has not made it; {option} replaces only what gpusim has made")
+
+
+def refuse_taken(path: Path, *, force: bool, option: str = FORCE) -> None:
+    """
+    Refuse, before anything is computed, a place where anything stands that may not be replaced.
+
+    Raises:
+        BadInput: Something is there, and ``force`` is False or gpusim has not made it.
+    """
+    refuse_foreign(path, option=option)
+    if os.path.lexists(path) and not force:
+        raise BadInput(f"{path}: is there already; {option} replaces it")
 
 
 def is_unfinished(path: Path) -> bool:
     """Return whether a file or folder has the name of one that is being written, or was when its process was killed."""
     return path.name.startswith(".") and f".{UNFINISHED}" in path.name
+
+
+@contextmanager
+def _aside(place: Path) -> Iterator[Path]:
+    """Yield a hidden name beside a place; what is left there when the block ends is removed."""
+    _remove_abandoned(place)
+    aside = place.with_name(f"{_stem(place)}{secrets.token_hex(4)}.{UNFINISHED}{place.suffix}")
+    try:
+        yield aside
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def _appears(aside: Path, place: Path) -> bool:
+    """Give a file a place that is free, in one step; return False where something is."""
+    try:
+        os.link(aside, place)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if os.path.lexists(place):
+            return False
+        aside.replace(place)
+    return True
 
 
 def _stem(place: Path) -> str:

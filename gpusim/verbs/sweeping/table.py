@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from gpusim.errors import CannotRun, missing_extra
+from gpusim.results.marks import PARQUET_KEY
+from gpusim.results.whole_file import refuse_foreign, written_whole
 
 TableFormat: TypeAlias = Literal["auto", "csv", "parquet"]
 """Formats of the table; "auto" is Parquet where pyarrow is installed."""
@@ -20,7 +22,7 @@ def write_table(
     """
     Write ``folder/points.parquet`` or ``folder/points.csv``, completely or not at all, and return its path.
 
-    A table of the other format is removed, so that a folder has one.
+    An earlier table, of either format, is replaced, so that a folder has one.
 
     Args:
         folder: The sweep's folder.
@@ -29,18 +31,20 @@ def write_table(
         wanted: Format.
 
     Raises:
+        BadInput: Something that gpusim has not made has the name of a table.
         CannotRun: The file cannot be written, or Parquet was asked for and pyarrow is not installed.
     """
     kind = "parquet" if wanted == "parquet" or (wanted == "auto" and _has_pyarrow()) else "csv"
-    path = folder / f"{STEM}.{kind}"
-    part = folder / f"{STEM}.part"
+    path, other = (folder / f"{STEM}.{suffix}" for suffix in ("parquet", "csv")[:: 1 if kind == "parquet" else -1])
+    for place in (path, other):
+        refuse_foreign(place, follow=False)
     try:
-        if kind == "parquet":
-            _write_parquet(part, columns, rows)
-        else:
-            _write_csv(part, columns, rows)
-        part.replace(path)
-        (folder / f"{STEM}.{'csv' if kind == 'parquet' else 'parquet'}").unlink(missing_ok=True)
+        with written_whole(path) as aside:
+            if kind == "parquet":
+                _write_parquet(aside, columns, rows)
+            else:
+                _write_csv(aside, columns, rows)
+        other.unlink(missing_ok=True)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
     return path
@@ -68,7 +72,7 @@ def _write_parquet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[st
         elif float in kinds:
             values = [None if value is None else float(value) for value in values]
         arrays[column] = pyarrow.array(values)
-    parquet.write_table(pyarrow.table(arrays), path)
+    parquet.write_table(pyarrow.table(arrays).replace_schema_metadata({PARQUET_KEY: ""}), path)
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

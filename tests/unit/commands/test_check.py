@@ -263,3 +263,22 @@ def test_where_there_are_no_records_it_is_said_where_they_are(gpusim, monkeypatc
         f"gpusim: {NAME}: there are no records in {tmp_path}/reports/measured; they come with gpusim's source tree, not"
         " with a wheel: run this in a folder that has its reports/measured\n"
     )
+
+
+def test_an_earlier_record_is_replaced_by_force_alone(gpusim, folder, perfect, monkeypatch):
+    origin = check_command.measure.RecordOrigin(perfect.environment, (), None)
+    monkeypatch.setattr(check_command, "measured_folder", lambda: folder)
+    monkeypatch.setattr(check_command.measure.RecordOrigin, "here", lambda _: origin)
+    monkeypatch.setattr(check_command.measure, "measure", lambda *_, **__: perfect)
+    monkeypatch.setattr(check_command, "_counted", lambda record, *_: record)
+    path = folder / "nvidia_h200" / f"{NAME}.json"
+    monkeypatch.setattr(check_command, "gpu_slug", lambda _: "nvidia_h200")
+    assert gpusim("check", NAME, "--record").code == 0
+    written = path.read_bytes()
+    path.write_text('{"schema": "gpusim.earlier/1"}')
+
+    refused = gpusim("check", NAME, "--record")
+
+    assert (refused.code, refused.err) == (2, f"gpusim: {path}: is there already; --force replaces it\n")
+    assert gpusim("check", NAME, "--record", "--force").code == 0
+    assert path.read_bytes() == written

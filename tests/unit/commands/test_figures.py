@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+EARLIER = '{"schema": "gpusim.earlier/1"}'
+"""What counts as a file that gpusim has made."""
+
 pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
@@ -65,11 +68,11 @@ def test_a_report_is_one_file(report, tmp_path):
 
 def test_a_file_that_is_there_is_replaced_by_force_only(report, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text("mine")
+    path.write_text(EARLIER)
     answer = report()
 
     assert (answer.code, answer.err) == (2, f"gpusim: {path}: is there already; --force replaces it\n")
-    assert path.read_text() == "mine"
+    assert path.read_text() == EARLIER
     assert report("--force").code == 0
     assert path.read_text().startswith("<!DOCTYPE html>")
 
@@ -113,7 +116,10 @@ def test_a_link_in_a_run_directory_is_replaced_and_never_written_through(gpusim,
     (own_run / name).unlink()
     (own_run / name).symlink_to(precious)
 
-    assert gpusim(command[0], own_run, *command[1:]).code == 0
+    assert gpusim(command[0], own_run, *command[1:]).code == 2
+    assert (own_run / name).is_symlink()
+
+    assert gpusim(command[0], own_run, *command[1:], "--force").code == 0
 
     assert precious.read_text() == "mine"
     assert not (own_run / name).is_symlink()

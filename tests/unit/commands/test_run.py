@@ -91,7 +91,7 @@ def test_a_run_is_named_for_its_scenario_and_never_written_twice(gpusim):
 
 
 def test_force_replaces_the_run(gpusim, own_run):
-    (own_run / "result.json").write_text("{}")
+    (own_run / "result.json").write_text('{"ctas": 5, "schema": "gpusim.result/1"}')
 
     assert gpusim("run", SCENARIO, "--no-figures", "--out", own_run, "--force").code == 0
     assert entries(own_run) == ["manifest.json", "result.json", "scenario.resolved.toml", "timeline.json"]
@@ -163,18 +163,47 @@ def test_a_failed_simulation_leaves_no_directory(gpusim, monkeypatch):
     assert not Path("run").exists()
 
 
-def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (CannotRun("nothing to show"), "nothing to show"),
+        (ValueError("no such\nglyph"), "ValueError: no such glyph"),
+        (MemoryError("of 9 GiB"), "MemoryError: of 9 GiB"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_failing_picture_does_not_lose_what_was_computed(gpusim, monkeypatch, error, words):
     def fail(*_arguments, **_options):
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr("gpusim.verbs.pictures.conflict_picture", fail)
 
     answer = gpusim("run", SCENARIO, "--out", "run")
 
-    assert answer.code == 1
-    assert answer.err.splitlines()[-1] == "gpusim: run/conflicts.png: cannot be written (No space left on device)"
+    assert answer.code == 0
+    assert answer.err.splitlines()[-2:] == [
+        f"{SCENARIO}: warning: no conflicts.png, which cannot be made ({words})",
+        f"{SCENARIO}: written to run",
+    ]
     assert "ldmatrix" in answer.out
-    assert "result.json" in entries(Path("run"))
+    assert set(entries(Path("run"))) >= {"result.json", "overlap.png", "stalls.png", "trace.pftrace"}
+
+
+def test_an_interrupt_of_the_drawing_keeps_what_was_computed(gpusim, monkeypatch):
+    def interrupt(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gpusim.verbs.pictures.conflict_picture", interrupt)
+
+    answer = gpusim("run", SCENARIO, "gemm_ragged", "--out", "runs")
+
+    (kept,) = Path("runs").iterdir()
+    assert answer.code == 130
+    assert answer.err.splitlines()[-1] == (
+        f"gpusim: interrupted: {SCENARIO} is simulated, and kept in {kept} without pictures"
+    )
+    assert "result.json" in entries(kept)
 
 
 def test_a_full_disk_leaves_no_run():

@@ -126,7 +126,10 @@ def test_tensors_are_never_overwritten(gpusim, tmp_path):
     answer = gpusim("verify", INT4, *SMALL, "--save-tensors", tmp_path)
 
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == (f"gpusim: {tmp_path / 'filter.csv'}: is there already; --force replaces it\n")
+    assert answer.err == (
+        f"gpusim: {tmp_path / 'filter.csv'}: is there already, and gpusim has not made it; "
+        "--force replaces only what gpusim has made\n"
+    )
     assert (tmp_path / "filter.csv").read_text() == "mine"
 
 

@@ -1,6 +1,7 @@
 """The run directory: never written into when it holds something, and read back as it was written."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,9 @@ TIMELINE = Timeline(
     warps=(WarpSpan(0, 0, 0, 0, 4, "selected"), WarpSpan(0, 1, 1, 0, 9, "long_scoreboard")),
     k_tiles=(KTileSpan(0, 0, 0, -1, 0, "copy", 0, 2),),
 )
+
+EARLIER = '{"schema": "gpusim.earlier/1"}'
+"""What counts as a file that gpusim has made."""
 
 
 def written(wanted, *, force=False):
@@ -96,7 +100,7 @@ def test_a_claimed_directory_without_a_run_is_removed(tmp_path):
 
 def test_force_replaces_an_earlier_run_and_its_pictures(tmp_path):
     directory = written(tmp_path / "run")
-    (directory / "overlap.png").write_text("of the earlier run")
+    (directory / "overlap.png").write_text(EARLIER)
     (directory / "notes.txt").write_text("mine")
 
     assert written(directory, force=True) == directory
@@ -136,6 +140,45 @@ def test_force_removes_a_link_and_leaves_what_it_points_to(tmp_path):
 
     assert (tmp_path / "thesis.tex").read_text() == "precious"
     assert run_directory.read_run(directory) == (RESULT, TIMELINE)
+
+
+def test_force_never_replaces_a_file_of_someone_elses_in_a_run(tmp_path):
+    directory = written(tmp_path / "run")
+    (directory / "overlap.png").write_text("mine")
+
+    with pytest.raises(BadInput, match=r"overlap\.png: is there already, and gpusim has not made it; --force replaces"):
+        run_directory.claim(directory, force=True)
+
+    assert (directory / "overlap.png").read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no locks that end with their process")
+@pytest.mark.parametrize("is_there", [False, True], ids=["free", "a run"])
+def test_of_two_that_replace_one_run_one_does(tmp_path, is_there):
+    """The other is told before it has computed anything. Without force each gets a place of its own."""
+    place = tmp_path / "run"
+    if is_there:
+        written(place)
+
+    with run_directory.claim(place, force=True) as claimed:
+        with pytest.raises(CannotRun, match="run: another process is writing a run there; wait for it, or give"):
+            run_directory.claim(place, force=True)
+        run_directory.write_run(claimed.folder, RESULT, TIMELINE, "", [])
+        assert claimed.publish() == place
+
+    assert written(place, force=True) == place
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_has_taken_a_free_place_meanwhile_is_replaced_if_it_is_a_run_and_kept_otherwise(tmp_path):
+    for name, fill in (("run", written), ("mine", lambda place: place.mkdir() or (place / "x").write_text("mine"))):
+        with run_directory.claim(tmp_path / name, force=True) as claimed:
+            run_directory.write_run(claimed.folder, RESULT, TIMELINE, "", [])
+            fill(tmp_path / name)
+            claimed.publish()
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "mine-2", "run"]
+    assert (tmp_path / "mine" / "x").read_text() == "mine"
 
 
 def test_force_never_removes_what_is_no_run(tmp_path):
