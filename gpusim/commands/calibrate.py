@@ -8,7 +8,7 @@ from gpusim.gpu.calibrate.benchmarks import BENCHMARKS, calibrate
 from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, Derived, derive
 from gpusim.gpu.calibrate.machine_file import update_machine
 from gpusim.gpu.device import environment, gpu_slug
-from gpusim.machine.spec import printed_value
+from gpusim.machine.figure import printed_value
 from gpusim.records.record import measured_folder
 from gpusim.results.whole_file import refuse_taken
 

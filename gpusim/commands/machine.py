@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from gpusim.commands.output import print_json, print_text
+from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, printed_value
 from gpusim.machine.load import machine_names
-from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, printed_value
 from gpusim.verbs.machine_report import MachineReport, machine_report
 
 _WIDTH = 120

@@ -5,8 +5,9 @@ Its face is ``load_machine``, ``Machine`` and ``ctas_per_sm``. It never knows a 
 memory that one of its CTAs takes.
 """
 
+from gpusim.machine.figure import FigureRecord
 from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.occupancy import Occupancy, ctas_per_sm
-from gpusim.machine.spec import FigureRecord, Machine
+from gpusim.machine.spec import Machine
 
 __all__ = ["FigureRecord", "Machine", "Occupancy", "ctas_per_sm", "load_machine", "machine_names"]

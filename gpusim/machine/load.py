@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -13,26 +13,15 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
+from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.machine.masks import tell_anew
-from gpusim.machine.spec import (
-    FIGURE_KINDS,
-    PIPES,
-    DramLateSpec,
-    FigureRecord,
-    FigureUnit,
-    GpcClocksSpec,
-    Inherited,
-    LaunchUnitsSpec,
-    Machine,
-    PipeSpec,
-)
+from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
 from gpusim.machine.text_file import read_text_file
-from gpusim.units import PAGE_LINE_BITS
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
+_RECORD_TEXTS = ("source", "at", "why", "effect")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
-_MOST_BEYOND = 99
 
 
 def machine_names() -> tuple[str, ...]:
@@ -96,6 +85,21 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
+    return read_machine(data, name, where)
+
+
+def read_machine(data: dict[str, Any], name: str, where: str) -> Machine:
+    """
+    Read a machine from the data of its file.
+
+    Args:
+        data: Content of a machine file, as ``tomllib`` reads it.
+        name: Value of ``Machine.name``.
+        where: File name for messages.
+
+    Raises:
+        BadInput: The data breaks a rule; the message names file and key.
+    """
     return _Reader(where, data).machine(name)
 
 
@@ -103,8 +107,17 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _is_text(found: object) -> bool:
+    return isinstance(found, str) and bool(found.strip())
+
+
 def _ascend(column: Sequence[int]) -> bool:
     return all(one < other for one, other in pairwise(column))
+
+
+@cache
+def _hints(spec: type[Any]) -> dict[str, Any]:
+    return get_type_hints(spec, include_extras=True)
 
 
 class _Reader:
@@ -118,8 +131,8 @@ class _Reader:
         table = dict(self._data)
         self._read_sources(table.pop("sources", {}))
         title = table.pop("title", None)
-        if not isinstance(title, str):
-            raise self._refuse("title must be a string", title, "title")
+        if not _is_text(title):
+            raise self._refuse("title must be a string that is not empty", title, "title")
         given = {"name": name, "title": title, "sources": self._sources, "figures": ()}
         machine = Machine(**self._values(Machine, table, "", given) | {"figures": tuple(self._figures)})
         if machine.features.cp_async != (machine.async_copy is not None):
@@ -172,12 +185,6 @@ class _Reader:
                 "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
                 f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
             )
-        for name, tensor in machine.tensor.items():
-            if tensor.beyond is not None and tensor.beyond.percent > _MOST_BEYOND:
-                raise BadInput(
-                    f"tensor.{name}.beyond.percent must be 0 to {_MOST_BEYOND}, whole cycles are of the interval,"
-                    f" got {tensor.beyond.percent} ({self._where}: tensor.{name}.beyond.percent)"
-                )
         late = machine.dram.late
         if late is not None:
             self._require_late(late, machine)
@@ -186,12 +193,6 @@ class _Reader:
             self._require_units(units, machine.sms)
         if machine.launch.gpc_clocks is not None:
             self._require_clocks(machine.launch.gpc_clocks)
-        crossing = machine.l2.crossing
-        if crossing is not None and max(crossing.home_bits, default=0) >= PAGE_LINE_BITS:
-            raise BadInput(
-                f"l2.crossing.home_bits must be below {PAGE_LINE_BITS}, the bits of a line in a page of 2 MiB,"
-                f" got {max(crossing.home_bits)} ({self._where}: l2.crossing.home_bits)"
-            )
         # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
         barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore
         if semaphore <= barrier:
@@ -227,9 +228,10 @@ class _Reader:
         if not isinstance(table, dict):
             raise self._refuse("sources must be a table", table, "sources")
         for key, source in table.items():
-            if not isinstance(source, dict) or not isinstance(source.get("title"), str):
+            if not isinstance(source, dict) or "title" not in source:
                 raise self._refuse("a source must be a table with a title", source, f"sources.{key}")
             self._refuse_unknown(source, _SOURCE_KEYS, f"sources.{key}.")
+            self._require_text(source, _SOURCE_KEYS, f"sources.{key}")
             self._sources[key] = source["title"]
 
     def _refuse_unknown(self, table: Mapping[str, object], allowed: tuple[str, ...], prefix: str) -> None:
@@ -244,7 +246,7 @@ class _Reader:
         key = prefix.removesuffix(".")
         if not isinstance(table, dict):
             raise self._refuse(f"{key} must be a table", table, key)
-        hints = get_type_hints(spec, include_extras=True)
+        hints = _hints(spec)
         names = [field.name for field in dataclasses.fields(spec) if field.name not in given]
         marks = {name: getattr(hints[name], "__metadata__", (None,))[0] for name in names}
         self._refuse_unknown(table, tuple(name for name in names if not isinstance(marks[name], Inherited)), prefix)
@@ -306,27 +308,28 @@ class _Reader:
     def _value(self, hint: Any, unit: FigureUnit, found: Mapping[str, object], key: str) -> Any:
         """Return the value of a figure of the right type, size and unit."""
         value: Any = found.get("value")
-        if hint == tuple[int, ...]:
-            if not isinstance(value, list) or not value:
-                raise self._refuse("value must be a list of integers", value, f"{key}.value")
-            return tuple(self._value(int, unit, {**found, "value": one}, key) for one in value)
-        if type(value) is not hint or (hint is int and value < unit.least):
-            wanted = "true or false" if hint is bool else f"an integer of at least {unit.least}"
-            raise self._refuse(f"value must be {wanted}", value, f"{key}.value")
-        if hint is int and value > unit.most:
-            raise self._refuse(f"value must be at most {unit.most}", value, f"{key}.value")
-        if unit.power_of_two and value & (value - 1):
-            raise self._refuse("value must be a power of two", value, f"{key}.value")
+        several = hint == tuple[int, ...]
+        if several and (not isinstance(value, list) or not value):
+            raise self._refuse(f"value must be a list, each {unit.allowed}", value, f"{key}.value")
+        for one in value if several else [value]:
+            if not unit.allows(one):
+                raise self._refuse(f"value must be {unit.allowed}", one, f"{key}.value")
         if found.get("unit") != unit.name:
             raise self._refuse(f"unit must be {unit.name!r}", found.get("unit"), f"{key}.unit")
-        return value
+        return tuple(value) if several else value
+
+    def _require_text(self, found: Mapping[str, object], names: Iterable[str], key: str) -> None:
+        for name in names:
+            if name in found and not _is_text(found[name]):
+                raise self._refuse(f"{name} must be a string that is not empty", found[name], f"{key}.{name}")
 
     def _notes(self, found: Mapping[str, object], key: str) -> tuple[str, ...]:
-        """Check that what is said about a figure is text, and return the runs that it was fitted on."""
-        for name in ("source", "why", "at"):
-            if not isinstance(found.get(name), str | None):
-                raise self._refuse(f"{name} must be a string", found[name], f"{key}.{name}")
+        """Check the types of what is said about a figure, and return the runs that it was fitted on."""
+        self._require_text(found, _RECORD_TEXTS, key)
+        spread = found.get("spread", [0, 0])
+        if not isinstance(spread, list) or list(map(type, spread)) != [int, int] or not 0 <= spread[0] <= spread[1]:
+            raise self._refuse("spread must be two integers, the smaller one first", spread, f"{key}.spread")
         fitted_on = found.get("fitted_on", [])
-        if not isinstance(fitted_on, list) or not all(isinstance(run, str) for run in fitted_on):
+        if not isinstance(fitted_on, list) or not all(map(_is_text, fitted_on)):
             raise self._refuse("fitted_on must be a list of strings", fitted_on, f"{key}.fitted_on")
         return tuple(fitted_on)

@@ -4,79 +4,15 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated
 
 import numpy as np
 
+from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.units import WORD_BYTES
-
-FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
-FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
 
 PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 """Execution pipes of one SMSP, besides the tensor core and the MIO queue."""
-
-
-@dataclass(frozen=True, slots=True)
-class FigureUnit:
-    """
-    Marks an attribute that is filled by one figure record of the machine file.
-
-    Attributes:
-        name: Unit that the record must state.
-        least: Smallest allowed integer: 1 for figures that are counted or divided by, 0 where zero is meaningful.
-        power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
-    """
-
-    name: str
-    least: int = 1
-    power_of_two: bool = False
-
-    @property
-    def most(self) -> int:
-        """Largest allowed integer: far more than any GPU has, and no more than what tables of that size can hold."""
-        return _MOST_OF_UNIT.get(self.name, 1 << 20)
-
-
-_MOST_OF_UNIT = {"SMs": 4096, "SMSPs": 64, "banks": 1024, "channels": 4096, "CTAs": 4096, "bytes": 1 << 30}
-
-
-@dataclass(frozen=True, slots=True)
-class Inherited:
-    """Marks an attribute whose value is copied from the machine's top-level figure of this name."""
-
-    name: str
-
-
-def printed_value(value: int | bool | tuple[int, ...]) -> str:
-    """Return a figure's value as text: the integers of a list with commas between them."""
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-@dataclass(frozen=True, slots=True)
-class FigureRecord:
-    """
-    The provenance of one figure of a machine file.
-
-    Attributes:
-        key: Dotted key in the machine file.
-        value: Value of the figure, in ``unit``; several of a figure that is a list.
-        unit: Unit of the value.
-        kind: How the figure is known.
-        source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
-        at: Place in the source.
-        why: Reason for an assumed figure.
-        fitted_on: Runs a fitted figure was fitted on; these runs cannot validate it.
-    """
-
-    key: str
-    value: int | bool | tuple[int, ...]
-    unit: str
-    kind: FigureKind
-    source: str
-    at: str
-    why: str
-    fitted_on: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +34,17 @@ class Limits:
         threads_per_cta: Most threads of a CTA.
     """
 
-    max_warps: Annotated[int, FigureUnit("warps")]
+    max_warps: Annotated[int, FigureUnit("warps", lower=4)]
     max_ctas: Annotated[int, FigureUnit("CTAs")]
-    registers: Annotated[int, FigureUnit("registers")]
-    registers_per_thread: Annotated[int, FigureUnit("registers")]
-    register_unit: Annotated[int, FigureUnit("registers")]
+    registers: Annotated[int, FigureUnit("registers", 1 << 10, 1 << 20)]
+    registers_per_thread: Annotated[int, FigureUnit("registers", 16, 1024)]
+    register_unit: Annotated[int, FigureUnit("registers", 1, 4096)]
     warp_unit: Annotated[int, FigureUnit("warps")]
-    shared_bytes: Annotated[int, FigureUnit("bytes")]
-    shared_bytes_per_cta: Annotated[int, FigureUnit("bytes")]
-    shared_reserved_per_cta: Annotated[int, FigureUnit("bytes", least=0)]
-    shared_unit: Annotated[int, FigureUnit("bytes")]
-    threads_per_cta: Annotated[int, FigureUnit("threads")]
+    shared_bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
+    shared_bytes_per_cta: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
+    shared_reserved_per_cta: Annotated[int, FigureUnit("bytes", upper=1 << 16, zero="the system takes none")]
+    shared_unit: Annotated[int, FigureUnit("bytes", 1, 1 << 16)]
+    threads_per_cta: Annotated[int, FigureUnit("threads", 32, 4096)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +66,7 @@ class PipeSpec:
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
-    latency: Annotated[int, FigureUnit("cycles", least=0)]
+    latency: Annotated[int, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +78,7 @@ class BeyondSpec:
         percent: Hundredths of a cycle for which each one keeps the tensor core besides its interval.
     """
 
-    percent: Annotated[int, FigureUnit("percent", least=0)]
+    percent: Annotated[int, FigureUnit("percent", upper=99, zero="whole cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +103,8 @@ class MioGapsSpec:
         copy_registers: Registers for which a cp.async counts beside mma.sync of another warp.
     """
 
-    registers: Annotated[int, FigureUnit("registers")]
-    copy_registers: Annotated[int, FigureUnit("registers")]
+    registers: Annotated[int, FigureUnit("registers", 1, 64)]
+    copy_registers: Annotated[int, FigureUnit("registers", 1, 64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +125,7 @@ class MioSpec:
     queue_depth: Annotated[int, FigureUnit("instructions")]
     smsp_interval: Annotated[int, FigureUnit("cycles")]
     register_interval: Annotated[int, FigureUnit("cycles")]
-    source_release: Annotated[int, FigureUnit("cycles", least=0)]
+    source_release: Annotated[int, FigureUnit("cycles", zero="free once it is read")]
     sm_interval: Annotated[int, FigureUnit("cycles")]
     sm_depth: Annotated[int, FigureUnit("instructions")]
     gaps: MioGapsSpec | None
@@ -217,7 +153,7 @@ class SharedWideSpec:
         register_latency: Cycles that each further register of a lane adds to an LDS, besides those of its wavefronts.
     """
 
-    register_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    register_latency: Annotated[int, FigureUnit("cycles", zero="wavefronts alone count")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +178,12 @@ class SharedMemorySpec:
         wide: How wide loads differ; None where that is not known, and their wavefronts alone tell them apart.
     """
 
-    banks: Annotated[int, FigureUnit("banks", power_of_two=True)]
-    bank_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    load_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    wavefront_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", least=0)]
-    shuffle_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    banks: Annotated[int, FigureUnit("banks", 1, 1024, power_of_two=True)]
+    bank_bytes: Annotated[int, FigureUnit("bytes", 1, 64, power_of_two=True)]
+    load_latency: Annotated[int, FigureUnit("cycles", lower=4)]
+    wavefront_latency: Annotated[int, FigureUnit("cycles")]
+    ldmatrix_latency_x1: Annotated[int, FigureUnit("cycles", lower=4)]
+    shuffle_latency: Annotated[int, FigureUnit("cycles", lower=4)]
     atomic_wavefronts: Annotated[int, FigureUnit("wavefronts")]
     warp_return_bytes: Annotated[int, FigureUnit("bytes/cycle")]
     wavefronts_per_cycle: Annotated[int, FigureUnit("wavefronts/cycle")]
@@ -303,14 +239,14 @@ class AsyncCopySpec:
 
     queue_percent: Annotated[int, FigureUnit("percent")]
     look_ups: Annotated[int, FigureUnit("copies")]
-    apart: Annotated[int, FigureUnit("cycles", least=0)]
+    apart: Annotated[int, FigureUnit("cycles", zero="no longer than others")]
     stage: Annotated[int, FigureUnit("cycles")]
     commit_stage: Annotated[int, FigureUnit("cycles")]
-    source_release: Annotated[int, FigureUnit("cycles", least=0)]
+    source_release: Annotated[int, FigureUnit("cycles", zero="free once it has left")]
     pace: CopyPaceSpec | None
-    l1_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    commit_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    wait_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    l1_latency: Annotated[int, FigureUnit("cycles", lower=4)]
+    commit_latency: Annotated[int, FigureUnit("cycles")]
+    wait_latency: Annotated[int, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,12 +293,12 @@ class L1Spec:
         stores: How stores pass; None where that is not known, and one holds no other.
     """
 
-    bytes: Annotated[int, FigureUnit("bytes")]
-    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    sector_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
+    line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
+    sector_bytes: Annotated[int, FigureUnit("bytes", 8, 1024, power_of_two=True)]
+    hit_latency: Annotated[int, FigureUnit("cycles", lower=4)]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
-    store_buffer_bytes: Annotated[int, FigureUnit("bytes", least=0)]
+    store_buffer_bytes: Annotated[int, FigureUnit("bytes", upper=1 << 22, zero="no store waits there")]
     lines: L1LinesSpec | None
     stores: L1StoresSpec | None
 
@@ -377,7 +313,7 @@ class L2ReachSpec:
             those of the nearest of them.
     """
 
-    cycles: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
+    cycles: Annotated[tuple[int, ...], FigureUnit("cycles", zero="the nearest SM")]
 
     @property
     def about_mean(self) -> tuple[int, ...]:
@@ -397,7 +333,7 @@ class L2MixedSpec:
     """
 
     read_percent: Annotated[int, FigureUnit("percent")]
-    fill_percent: Annotated[int, FigureUnit("percent")]
+    fill_percent: Annotated[int, FigureUnit("percent", zero="DRAM's bytes take nothing more")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +348,7 @@ class L2MergingSpec:
     """
 
     most: Annotated[int, FigureUnit("requests")]
-    window: Annotated[int, FigureUnit("cycles", least=0)]
+    window: Annotated[int, FigureUnit("cycles", zero="merged with requests on their way alone")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +363,8 @@ class L2CrossingSpec:
             no benchmark sees, all count.
     """
 
-    first: Annotated[int, FigureUnit("cycles", least=0)]
-    home_bits: Annotated[tuple[int, ...], FigureUnit("bits", least=0)]
+    first: Annotated[int, FigureUnit("cycles", zero="no longer than on its own side")]
+    home_bits: Annotated[tuple[int, ...], FigureUnit("bits")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,18 +408,18 @@ class L2Spec:
         clock: What is in its own clock; None where that is not known, and its clock is the SMs', DRAM's one of its own.
     """
 
-    bytes: Annotated[int, FigureUnit("bytes")]
-    partitions: Annotated[int, FigureUnit("partitions")]
-    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    hit_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    far_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    far_fraction_percent: Annotated[int, FigureUnit("percent", least=0)]
+    bytes: Annotated[int, FigureUnit("bytes", 1 << 16, 1 << 29)]
+    partitions: Annotated[int, FigureUnit("partitions", 1, 16)]
+    line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
+    hit_latency: Annotated[int, FigureUnit("cycles", lower=10)]
+    far_latency: Annotated[int, FigureUnit("cycles", lower=10)]
+    far_fraction_percent: Annotated[int, FigureUnit("percent", upper=100, zero="one partition")]
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
     write_bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     write_bytes_per_cycle_per_sm: Annotated[int, FigureUnit("bytes/cycle")]
-    write_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    write_buffer: Annotated[int, FigureUnit("cycles", least=0)]
+    write_latency: Annotated[int, FigureUnit("cycles", lower=10)]
+    write_buffer: Annotated[int, FigureUnit("cycles", zero="no buffer")]
     semaphore: Annotated[int, FigureUnit("cycles")]
     mixed: L2MixedSpec | None
     merging: L2MergingSpec | None
@@ -509,7 +445,7 @@ class DramBanksSpec:
     """
 
     channels: Annotated[int, FigureUnit("channels")]
-    per_channel: Annotated[int, FigureUnit("banks")]
+    per_channel: Annotated[int, FigureUnit("banks", 1, 1024)]
     busy_ns: Annotated[int, FigureUnit("ns")]
 
 
@@ -526,9 +462,9 @@ class DramTurnsSpec:
     """
 
     write_percent: Annotated[int, FigureUnit("percent")]
-    lost: Annotated[int, FigureUnit("bytes")]
-    gathered: Annotated[int, FigureUnit("bytes")]
-    meanwhile: Annotated[int, FigureUnit("bytes")]
+    lost: Annotated[int, FigureUnit("bytes", 1, 1 << 24)]
+    gathered: Annotated[int, FigureUnit("bytes", 1, 1 << 24)]
+    meanwhile: Annotated[int, FigureUnit("bytes", 1, 1 << 24)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -546,10 +482,10 @@ class DramLateSpec:
             is, and all of them in which of as many as they tell apart.
     """
 
-    on_time: Annotated[int, FigureUnit("cycles")]
+    on_time: Annotated[int, FigureUnit("cycles", lower=10)]
     cycles: Annotated[int, FigureUnit("cycles")]
     period: Annotated[int, FigureUnit("cycles")]
-    region_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
+    region_bytes: Annotated[int, FigureUnit("bytes", 64, 1 << 28, power_of_two=True)]
     part_masks: Annotated[tuple[int, ...], FigureUnit("masks")]
 
 
@@ -571,13 +507,13 @@ class DramSpec:
         clock_mhz: SM clock of the machine.
     """
 
-    latency: Annotated[int, FigureUnit("cycles", least=0)]
-    latency_least: Annotated[int, FigureUnit("cycles", least=0)]
-    latency_late: Annotated[int, FigureUnit("cycles", least=0)]
-    latency_later: Annotated[int, FigureUnit("cycles", least=0)]
-    latency_most: Annotated[int, FigureUnit("cycles", least=0)]
+    latency: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency_least: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency_late: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency_later: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency_most: Annotated[int, FigureUnit("cycles", lower=10)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
-    achievable_percent: Annotated[int, FigureUnit("percent")]
+    achievable_percent: Annotated[int, FigureUnit("percent", 1, 100)]
     banks: DramBanksSpec | None
     turns: DramTurnsSpec | None
     late: DramLateSpec | None
@@ -598,8 +534,8 @@ class DramSpec:
 class BarrierSpec:
     """Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue."""
 
-    base: Annotated[int, FigureUnit("cycles", least=0)]
-    per_warp: Annotated[int, FigureUnit("cycles", least=0)]
+    base: Annotated[int, FigureUnit("cycles")]
+    per_warp: Annotated[int, FigureUnit("cycles", zero="as long for any number of warps")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -614,11 +550,11 @@ class DispatchMemorySpec:
         load_percent, store_percent: The same of a load from global memory, and of a store to it.
     """
 
-    shared_load_percent: Annotated[int, FigureUnit("percent", least=0)]
-    shared_store_percent: Annotated[int, FigureUnit("percent", least=0)]
-    copy_percent: Annotated[int, FigureUnit("percent", least=0)]
-    load_percent: Annotated[int, FigureUnit("percent", least=0)]
-    store_percent: Annotated[int, FigureUnit("percent", least=0)]
+    shared_load_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
+    shared_store_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
+    copy_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
+    load_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
+    store_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -632,8 +568,8 @@ class DispatchSpec:
         memory: What memory instructions take from it; None where that is not known, and they take nothing.
     """
 
-    mufu: Annotated[int, FigureUnit("cycles", least=0)]
-    tensor_percent: Annotated[int, FigureUnit("percent", least=0)]
+    mufu: Annotated[int, FigureUnit("cycles", zero="holds nothing")]
+    tensor_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
     memory: DispatchMemorySpec | None
 
 
@@ -655,10 +591,10 @@ class LaunchUnitsSpec:
     ahead: Annotated[int, FigureUnit("SMs")]
     others: Annotated[tuple[int, ...], FigureUnit("SMs")]
     between: Annotated[int, FigureUnit("percent")]
-    gpcs: Annotated[tuple[int, ...], FigureUnit("GPCs", least=0)]
-    sides: Annotated[tuple[int, ...], FigureUnit("sides", least=0)]
-    other_sm: Annotated[int, FigureUnit("cycles", least=0)]
-    next_cta: Annotated[int, FigureUnit("cycles", least=0)]
+    gpcs: Annotated[tuple[int, ...], FigureUnit("GPCs")]
+    sides: Annotated[tuple[int, ...], FigureUnit("sides")]
+    other_sm: Annotated[int, FigureUnit("cycles", zero="both SMs begin together")]
+    next_cta: Annotated[int, FigureUnit("cycles", zero="CTAs of an SM begin together")]
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -678,9 +614,9 @@ class LaunchCpcsSpec:
         percent: What each of their SMs gets then, in per cent of the mean of all SMs.
     """
 
-    tpcs: Annotated[tuple[int, ...], FigureUnit("TPCs", least=0)]
-    beside: Annotated[int, FigureUnit("TPCs")]
-    percent: Annotated[int, FigureUnit("percent")]
+    tpcs: Annotated[tuple[int, ...], FigureUnit("TPCs")]
+    beside: Annotated[int, FigureUnit("TPCs", lower=1)]
+    percent: Annotated[int, FigureUnit("percent", lower=100)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -697,10 +633,10 @@ class GpcClocksSpec:
     """
 
     sms: Annotated[tuple[int, ...], FigureUnit("SMs")]
-    besides: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
-    cycles: Annotated[tuple[int, ...], FigureUnit("cycles")]
-    apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
-    far_apart: Annotated[tuple[int, ...], FigureUnit("cycles", least=0)]
+    besides: Annotated[tuple[int, ...], FigureUnit("cycles")]
+    cycles: Annotated[tuple[int, ...], FigureUnit("cycles", upper=10_000_000)]
+    apart: Annotated[tuple[int, ...], FigureUnit("cycles", zero="one clock")]
+    far_apart: Annotated[tuple[int, ...], FigureUnit("cycles", zero="one clock")]
 
     def more(self, working: int, active: int) -> int:
         """
@@ -728,8 +664,8 @@ class LaunchReadsSpec:
         of_code: Times that a sector of the kernel's code is read.
     """
 
-    sectors: Annotated[int, FigureUnit("sectors", least=0)]
-    of_code: Annotated[int, FigureUnit("reads", least=0)]
+    sectors: Annotated[int, FigureUnit("sectors", zero="none")]
+    of_code: Annotated[int, FigureUnit("reads", zero="not counted")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -749,11 +685,11 @@ class LaunchSpec:
         reads: What it reads from the L2 besides data; None where that is not known, and nothing is counted.
     """
 
-    overhead: Annotated[int, FigureUnit("cycles", least=0)]
-    cta_interval: Annotated[int, FigureUnit("cycles", least=0)]
-    cta_setup: Annotated[int, FigureUnit("cycles", least=0)]
+    overhead: Annotated[int, FigureUnit("cycles")]
+    cta_interval: Annotated[int, FigureUnit("cycles", zero="launched together")]
+    cta_setup: Annotated[int, FigureUnit("cycles")]
     ctas_on_every_gpc: Annotated[int, FigureUnit("CTAs")]
-    idle_clock_percent: Annotated[int, FigureUnit("percent")]
+    idle_clock_percent: Annotated[int, FigureUnit("percent", 100, 200)]
     units: LaunchUnitsSpec | None
     cpcs: LaunchCpcsSpec | None
     gpc_clocks: GpcClocksSpec | None
@@ -775,13 +711,13 @@ class InstructionCacheSpec:
         l1_miss_latency: Cycles an L1 miss waits for the L2.
     """
 
-    line_bytes: Annotated[int, FigureUnit("bytes", power_of_two=True)]
-    l0_bytes: Annotated[int, FigureUnit("bytes")]
-    l1_bytes: Annotated[int, FigureUnit("bytes")]
-    stream_lines: Annotated[int, FigureUnit("lines", least=0)]
-    line_interval: Annotated[int, FigureUnit("cycles", least=0)]
-    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
-    l1_miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
+    l0_bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
+    l1_bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 24)]
+    stream_lines: Annotated[int, FigureUnit("lines", zero="no prefetcher")]
+    line_interval: Annotated[int, FigureUnit("cycles")]
+    miss_latency: Annotated[int, FigureUnit("cycles")]
+    l1_miss_latency: Annotated[int, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -793,7 +729,7 @@ class ConstantLinesSpec:
         further: Cycles that the first read of a line adds to its instruction, where another line was read before.
     """
 
-    further: Annotated[int, FigureUnit("cycles", least=0)]
+    further: Annotated[int, FigureUnit("cycles", zero="no longer than the first")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -806,7 +742,7 @@ class ConstantCacheSpec:
         lines: What further lines take; None where that is not known, and they take nothing.
     """
 
-    miss_latency: Annotated[int, FigureUnit("cycles", least=0)]
+    miss_latency: Annotated[int, FigureUnit("cycles")]
     lines: ConstantLinesSpec | None
 
 

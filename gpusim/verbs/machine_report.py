@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from gpusim.machine.figure import FigureRecord
 from gpusim.machine.load import load_machine, machine_names
-from gpusim.machine.spec import FigureRecord
 from gpusim.records.record import measured_folder
 from gpusim.results.plain import plain
 

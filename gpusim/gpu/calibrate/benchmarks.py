@@ -11,7 +11,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.gpu.calibrate.derive import Derived, derive
 from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
-from gpusim.machine.spec import printed_value
+from gpusim.machine.figure import printed_value
 
 _Measure: TypeAlias = Callable[..., list[MeasuredRow]]
 

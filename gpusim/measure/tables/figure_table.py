@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, printed_value
 from gpusim.machine.load import load_machine, machine_names
-from gpusim.machine.spec import FIGURE_KINDS, FigureRecord, Machine, printed_value
+from gpusim.machine.spec import Machine
 from gpusim.measure.tables.page import put_page, table_row
 
 MOST_FITTED = 5

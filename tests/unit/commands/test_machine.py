@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.spec import FIGURE_KINDS
+from gpusim.machine.figure import FIGURE_KINDS
 
 
 def test_the_machines_are_listed_with_their_figures_and_records(gpusim):

@@ -1,0 +1,127 @@
+"""One figure of a machine file: its unit with the values that are allowed, and how it is known."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from gpusim.units import PAGE_LINE_BITS
+
+FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
+FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
+
+
+_BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
+    "10*major+minor": (70, 199),
+    "bits": (0, PAGE_LINE_BITS - 1),  # of a line's number in a page
+    "bytes/cycle": (1, 1 << 16),
+    "channels": (1, 4096),
+    "copies": (1, 1024),
+    "CTAs": (1, 256),
+    "cycles": (1, 100_000),
+    "GB/s": (10, 100_000),
+    "GPCs": (0, 63),  # numbered from 0
+    "instructions": (1, 1024),
+    "lines": (1, 1024),
+    "loads": (1, 1024),
+    "masks": (1, 1 << 20),
+    "MHz": (100, 10_000),
+    "ns": (1, 10_000),
+    "percent": (1, 1000),
+    "reads": (1, 1024),
+    "requests": (1, 1 << 16),
+    "sectors": (1, 1 << 20),
+    "sides": (0, 1),  # numbered from 0
+    "SMs": (1, 4096),
+    "SMSPs": (1, 64),
+    "stores": (1, 1024),
+    "TPCs": (0, 63),  # numbered from 0
+    "wavefronts": (1, 32),
+    "wavefronts/cycle": (1, 32),
+    "warps": (1, 256),
+}
+"""Smallest and largest value of the figures of a unit that state no bounds of their own: ten times what GPUs have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureUnit:
+    """
+    Marks an attribute that is filled by one figure record of the machine file.
+
+    Attributes:
+        name: Unit that the record must state.
+        lower: Smallest allowed value; None takes that of the unit.
+        upper: Largest allowed value; None takes that of the unit.
+        zero: What the value 0 means. Where it means nothing, 0 is refused.
+        power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
+    """
+
+    name: str
+    lower: int | None = None
+    upper: int | None = None
+    zero: str = ""
+    power_of_two: bool = False
+
+    @property
+    def least(self) -> int:
+        """Smallest allowed value."""
+        if self.zero:
+            return 0
+        return _BOUNDS_OF_UNIT[self.name][0] if self.lower is None else self.lower
+
+    @property
+    def most(self) -> int:
+        """Largest allowed value."""
+        return _BOUNDS_OF_UNIT[self.name][1] if self.upper is None else self.upper
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be, for messages."""
+        if self.name == "bool":
+            return "true or false"
+        what = "a power of two" if self.power_of_two else "an integer"
+        return f"{what} of {self.least} to {self.most}"
+
+    def allows(self, value: object) -> bool:
+        """Return whether a value is of the right type, within bounds and, where it must be, a power of two."""
+        if self.name == "bool":
+            return isinstance(value, bool)
+        if type(value) is not int or not self.least <= value <= self.most:
+            return False
+        return not self.power_of_two or value & (value - 1) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """Marks an attribute whose value is copied from the machine's top-level figure of this name."""
+
+    name: str
+
+
+def printed_value(value: int | bool | tuple[int, ...]) -> str:
+    """Return a figure's value as text: the integers of a list with commas between them."""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRecord:
+    """
+    The provenance of one figure of a machine file.
+
+    Attributes:
+        key: Dotted key in the machine file.
+        value: Value of the figure, in ``unit``; several of a figure that is a list.
+        unit: Unit of the value.
+        kind: How the figure is known.
+        source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
+        at: Place in the source.
+        why: Reason for an assumed figure.
+        fitted_on: Runs a fitted figure was fitted on; these runs cannot validate it.
+    """
+
+    key: str
+    value: int | bool | tuple[int, ...]
+    unit: str
+    kind: FigureKind
+    source: str
+    at: str
+    why: str
+    fitted_on: tuple[str, ...]
