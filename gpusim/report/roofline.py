@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,10 +12,11 @@ from matplotlib.lines import Line2D
 from gpusim.errors import CannotRun
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import Words, footer, headline, rate_unit
+from gpusim.report.labels import Box, freest, text_size
 from gpusim.report.style import FAINT, INK, PAPER, TILE_COLOURS, WAIT, Canvas, sheet, title_block
+from gpusim.results.resources import DATA_STAGE, DRAM_BANDWIDTH, L2_BANDWIDTH, TENSOR_METRICS, resources_of
 from gpusim.results.result import Result
 from gpusim.results.use import Use, use_of
-from gpusim.units import SECTOR_BYTES
 
 _WIDTH, _HEIGHT = 10.0, 6.4
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.85, 0.3, 1.35, 0.85
@@ -24,37 +25,53 @@ LEVEL_STYLES = ((TILE_COLOURS[0], "-", "o"), (TILE_COLOURS[2], (0, (6, 2)), "s")
 """Colour, line and marker of each memory. Lines and markers tell them apart without colour."""
 
 _IN_USE = (0, (4, 3))
-_PLACES = tuple(place / 20 for place in range(5, 19))
-"""Places along a slope where its name may stand: 0 at the lower end, 1 at the corner."""
+_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.25, 0.75, 0.2, 0.8, 0.85, 0.9)
+"""Places along a slope where its name may stand, the best first: 0 is the lower end, 1 the corner."""
+
+_PEAK_SIZE, _SLOPE_SIZE, _MARK_SIZE = 9.0, 8.5, 7.8
+"""Sizes in points of the names of peaks and slopes, and of the numbers of marks."""
+
+_MARK, _PAD, _LINE, _BESIDE = 0.16, 0.04, 0.02, 0.13
+"""Side of a mark, what is kept free around a name, width of a line, and from a line to its name's middle, inches."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
     """
-    One memory of the machine, and the bytes that the run moved through it.
+    One memory of the machine, and what a run uses of it.
 
     Attributes:
         name: Name of the memory.
-        peak_gb_s: Bandwidth of the whole chip at the machine's clock, 10^9 bytes per second.
+        gb_s: Bandwidth of the whole chip, 10^9 bytes per second; of DRAM, what a stream reaches.
+        slope_gb_s: The same at the pace of the run's cycles: tensor cores that slow the SMs' clock down leave more of
+            them for a cycle (D25), while a run's time is counted at the full clock.
+        use: Share of that which the run uses, as ``resources_of`` has it; None if the result does not say.
         of_sms: Whether each SM has its own, so that SMs without a CTA leave theirs unused.
-        moved_bytes: Bytes that the whole grid moved; None if the result has no counter for them.
     """
 
     name: str
-    peak_gb_s: float
-    moved_bytes: int | None
+    gb_s: float
+    slope_gb_s: float
+    use: float | None
     of_sms: bool = False
 
-    def roof(self, intensity: float, top: float, share: float = 1.0) -> float:
+    def intensity(self, rate: float) -> float | None:
+        """Return the operations for each byte that the run moves here at a rate in TFLOP/s; None if unknown."""
+        return 1000 * rate / (self.use * self.slope_gb_s) if self.use else None
+
+    def roof(self, intensity: float, top: float) -> float:
         """
         Return the TFLOP/s attainable with ``intensity`` FLOP per byte of this memory.
 
         Args:
             intensity: Operations for each byte.
             top: Roof of the whole machine whatever the intensity.
-            share: Share of the SMs that are used, 0 to 1.
         """
-        return min(top * share, intensity * self.peak_gb_s / 1000 * (share if self.of_sms else 1.0))
+        return min(top, intensity * self.slope_gb_s / 1000)
+
+
+_LevelMark: TypeAlias = tuple[MemoryLevel, float | None, tuple[str, Any, str]]
+"""A memory, the run's intensity under its roof if that is known, and colour, line and marker of both."""
 
 
 def working_share(use: Use) -> float:
@@ -64,27 +81,29 @@ def working_share(use: Use) -> float:
 
 def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     """
-    Return shared memory, L2 and DRAM, with bandwidths from the machine and moved bytes from the result's counters.
+    Return shared memory, the L2 and DRAM, with bandwidths from the machine and their use from the result.
 
-    Bytes of shared memory are wavefronts times the width of all banks, so bank conflicts lower the run's intensity.
+    What is moved through shared memory is wavefronts times the width of all banks, so that bank conflicts lower the
+    run's intensity. The L2 and DRAM count what is written beside what is read.
     """
     gigahertz = machine.clock_mhz / 1000
-    row_bytes = machine.shared.banks * machine.shared.bank_bytes
-    wavefronts = sum(row.wavefronts for row in result.bank_conflicts)
-    sectors = _counter(result, "lts__t_sectors_op_read.sum")
-    if sectors is None:
-        sectors = _counter(result, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")
+    busy = any(result.counters.get(metric) for metric in TENSOR_METRICS)
+    shared = machine.sms * machine.shared.banks * machine.shared.bank_bytes * machine.shared.wavefronts_per_cycle
+    used = {one.name: one.percent / 100 for one in resources_of(result)}
     return (
+        MemoryLevel("shared memory", shared * gigahertz, shared * gigahertz, used.get(DATA_STAGE), of_sms=True),
         MemoryLevel(
-            "shared memory",
-            machine.sms * row_bytes * machine.shared.wavefronts_per_cycle * gigahertz,
-            wavefronts * row_bytes or None,
-            of_sms=True,
+            "L2",
+            machine.l2.bytes_per_cycle * gigahertz,
+            machine.l2_bytes_per_cycle(busy=busy) * gigahertz,
+            used.get(L2_BANDWIDTH),
         ),
         MemoryLevel(
-            "L2 reads", machine.l2.bytes_per_cycle * gigahertz, None if sectors is None else sectors * SECTOR_BYTES
+            "DRAM",
+            machine.dram.bytes_per_kilocycle * gigahertz / 1000,
+            machine.dram_bytes_per_kilocycle(busy=busy) * gigahertz / 1000,
+            used.get(DRAM_BANDWIDTH),
         ),
-        MemoryLevel("DRAM reads", machine.dram.bandwidth_gb_s, _counter(result, "dram__bytes_read.sum")),
     )
 
 
@@ -103,22 +122,20 @@ def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> 
         raise CannotRun("the roofline needs a floating-point operation, and no CTA of the result executes one")
     use, levels = use_of(result, machine), memory_levels(result, machine)
     share, peak = working_share(use), use.tensor_peak
-    flop = result.tflops * result.time_us * 1e6
-    points = [(flop / level.moved_bytes if level.moved_bytes else None) for level in levels]
+    points = [level.intensity(result.tflops) for level in levels]
     top = peak or 4 * result.tflops
-    corners = [1000 * top / level.peak_gb_s for level in levels]
+    corners = [1000 * top / level.slope_gb_s for level in levels]
     xs = [*corners, *(point for point in points if point)]
     window = (min(xs) / 6, max(xs) * 6, min(result.tflops, top * share) / 8, top * 2.5)
     with sheet(canvas, _WIDTH, _HEIGHT) as figure:
         axes = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / _HEIGHT, _ACROSS / _WIDTH, _DOWN / _HEIGHT))
         _prepare(axes, window, rate_unit(result))
-        if peak:
-            _draw_peak(axes, (min(corners), window[1]), peak, f"tensor peak {peak:,.0f} {rate_unit(result)}", "-")
-            if use.idle_sms:
-                used = f"{use.working} of {use.sms} SMs in use: {peak * share:,.0f} {rate_unit(result)}"
-                _draw_peak(axes, (min(corners), window[1]), peak * share, used, _IN_USE)
-        _draw_levels(axes, levels, points, result.tflops, (top, share))
-        _name_levels(figure, levels, points, result.tflops, (top, share))
+        names = _Names(axes, [(point, result.tflops) for point in points if point is not None])
+        marks = list(zip(levels, points, LEVEL_STYLES, strict=True))
+        _draw_levels(axes, names, marks, result.tflops, use)
+        _draw_peaks(axes, names, use, min(corners), rate_unit(result))
+        _name_slopes(axes, names, marks, top)
+        _name_levels(figure, marks, _TOP)
         title_block(
             figure,
             headline(words, _said(result, use)),
@@ -140,11 +157,6 @@ def _said(result: Result, use: Use) -> str:
     return f"{rate}, {shares}"
 
 
-def _counter(result: Result, name: str) -> int | None:
-    value = result.counters.get(name)
-    return int(value) if value else None
-
-
 def _prepare(axes: Axes, window: tuple[float, float, float, float], unit: str) -> None:
     left, right, bottom, top = window
     axes.set_xscale("log")
@@ -163,29 +175,95 @@ def _prepare(axes: Axes, window: tuple[float, float, float, float], unit: str) -
         axes.spines[side].set_visible(False)
 
 
-def _draw_peak(axes: Axes, span: tuple[float, float], peak: float, name: str, line: Any) -> None:
-    axes.plot(span, [peak, peak], color=INK, linewidth=2 if line == "-" else 1.4, linestyle=line)
-    axes.text(span[1] / 1.1, peak * 1.07, name, fontsize=9, fontweight="bold", ha="right", va="bottom")
+class _Names:
+    """Writes names at places where they hide no mark and no other name."""
+
+    def __init__(self, axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
+        self._axes = axes
+        (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+        self._left, self._bottom = left, bottom
+        self.per_x, self.per_y = _ACROSS / math.log(right / left), _DOWN / math.log(top / bottom)
+        self._taken = [Box(*self._inches(*mark), _MARK, _MARK) for mark in marks]
+
+    def _inches(self, x: float, y: float) -> tuple[float, float]:
+        """Return a place of the axes in inches from their lower left corner."""
+        return math.log(x / self._left) * self.per_x, math.log(y / self._bottom) * self.per_y
+
+    def keep_free(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
+        """Let no name lie on the line between two places."""
+        (x, y), (to_x, to_y) = self._inches(*begin), self._inches(*end)
+        length, angle = math.hypot(to_x - x, to_y - y), math.degrees(math.atan2(to_y - y, to_x - x))
+        self._taken.append(Box((x + to_x) / 2, (y + to_y) / 2, length, _LINE, angle))
+
+    def write(
+        self, text: str, places: Sequence[tuple[float, float, float]], size: float, weight: str = "normal"
+    ) -> None:
+        """
+        Write a name at the first place of those given where it meets nothing.
+
+        Args:
+            text: The name.
+            places: x and y of its middle on the line that it names, and the inches that it lies above that.
+            size: Size of its letters, points.
+            weight: Their weight.
+        """
+        width, height = text_size(text, size, weight)
+        angle = 0.0 if weight == "bold" else math.degrees(math.atan2(self.per_y, self.per_x))
+        turn = math.radians(angle)
+        boxes = []
+        for x, y, above in places:
+            across, up = self._inches(x, y)
+            middle = min(max(across, width / 2 * math.cos(turn)), _ACROSS - width / 2 * math.cos(turn))
+            boxes.append(
+                Box(middle - above * math.sin(turn), up + above * math.cos(turn), width + _PAD, height + _PAD, angle)
+            )
+        box = boxes[freest(boxes, self._taken)]
+        self._taken.append(box)
+        self._axes.text(
+            box.x / _ACROSS,
+            box.y / _DOWN,
+            text,
+            transform=self._axes.transAxes,
+            fontsize=size,
+            fontweight=weight,
+            color=INK,
+            rotation=angle,
+            rotation_mode="anchor",
+            ha="center",
+            va="center",
+        )
 
 
-def _draw_levels(
-    axes: Axes,
-    levels: Sequence[MemoryLevel],
-    points: Sequence[float | None],
-    tflops: float,
-    roofs: tuple[float, float],
-) -> None:
-    """Draw each memory's slope up to the peak, and the run's mark under it, on top of all lines and names."""
-    top, share = roofs
-    marks = [(point, tflops) for point in points if point is not None]
-    named: list[tuple[float, float]] = []
-    for level, point, (colour, line, marker) in zip(levels, points, LEVEL_STYLES, strict=True):
-        _draw_slope(axes, level, (colour, line), top, (marks, named))
+def _draw_peaks(axes: Axes, names: _Names, use: Use, corner: float, unit: str) -> None:
+    """Draw the tensor peak, and where SMs have no CTA that of the others, each with its name beside its right end."""
+    right, peak = axes.get_xlim()[1], use.tensor_peak
+    if not peak:
+        return
+    peaks = [(peak, f"tensor peak {peak:,.0f} {unit}", "-", 2.0, (_BESIDE,))]
+    if use.idle_sms:
+        own = peak * working_share(use)
+        name = f"{use.working} of {use.sms} SMs in use: {own:,.0f} {unit}"
+        peaks.append((own, name, _IN_USE, 1.4, (-_BESIDE, _BESIDE)))
+    for height, _, line, width, _ in peaks:
+        axes.plot((corner, right), [height, height], color=INK, linewidth=width, linestyle=line)
+        names.keep_free((corner, height), (right, height))
+    for height, name, _, _, sides in peaks:
+        half = text_size(name, _PEAK_SIZE, "bold")[0] / 2
+        spots = [right * math.exp(-(half + back / 4) / names.per_x) for back in range(24)]
+        names.write(name, [(x, height, above) for above in sides for x in spots], _PEAK_SIZE, "bold")
+
+
+def _draw_levels(axes: Axes, names: _Names, marks: Sequence[_LevelMark], tflops: float, use: Use) -> None:
+    """Draw each memory's slope up to the peak, and the run's mark under it, on top of all."""
+    top, share = use.tensor_peak or 4 * tflops, working_share(use)
+    for level, point, (colour, line, marker) in marks:
+        _draw_slope(axes, names, (level.slope_gb_s / 1000, top), (colour, line, 2.0))
         if level.of_sms and share < 1:
-            _draw_line(axes, level.peak_gb_s / 1000 * share, top * share, colour, _IN_USE)
+            _draw_slope(axes, names, (level.slope_gb_s / 1000 * share, top * share), (colour, _IN_USE, 1.2))
         if point is not None:
-            roof = level.roof(point, top, share)
+            roof = level.roof(point, top)
             axes.plot([point, point], [tflops, roof], color=colour, linewidth=1, linestyle=(0, (2, 2)))
+            names.keep_free((point, tflops), (point, roof))
             style: Any = {
                 "markersize": 9,
                 "markeredgecolor": PAPER,
@@ -196,66 +274,37 @@ def _draw_levels(
             axes.plot([point], [tflops], marker, color=colour, **style)
 
 
-def _name_levels(
-    figure: Figure,
-    levels: Sequence[MemoryLevel],
-    points: Sequence[float | None],
-    tflops: float,
-    roofs: tuple[float, float],
-) -> None:
-    """Write the numbers of each mark above the axes."""
-    top, share = roofs
-    for number, (level, point, (colour, _, marker)) in enumerate(zip(levels, points, LEVEL_STYLES, strict=True)):
+def _draw_slope(axes: Axes, names: _Names, roof: tuple[float, float], style: tuple[str, Any, float]) -> None:
+    """Draw a memory's roof, given as its slope and its top, in a colour, line and width."""
+    (slope, top), (colour, line, width) = roof, style
+    begin, corner = _ends(axes, slope, top)
+    axes.plot([begin, corner], [begin * slope, top], color=colour, linewidth=width, linestyle=line)
+    names.keep_free((begin, begin * slope), (corner, top))
+
+
+def _name_slopes(axes: Axes, names: _Names, marks: Sequence[_LevelMark], top: float) -> None:
+    """Write each memory's name and bandwidth along its slope."""
+    for level, *_ in marks:
+        slope = level.slope_gb_s / 1000
+        begin, corner = _ends(axes, slope, top)
+        spots = [begin ** (1 - place) * corner**place for place in _PLACES]
+        places = [(x, x * slope, above) for above in (_BESIDE, -_BESIDE) for x in spots]
+        names.write(f"{level.name} {level.gb_s:,.0f} GB/s", places, _SLOPE_SIZE)
+
+
+def _name_levels(figure: Figure, marks: Sequence[_LevelMark], above: float) -> None:
+    """Write the numbers of each mark above the axes, which begin so many inches below the picture's top."""
+    height, x = figure.get_size_inches()[1], _LEFT
+    for level, point, (colour, _, marker) in marks:
         text = f"{level.name}: not counted"
-        if point is not None:
-            own = 100 * tflops / level.roof(point, top, share)
-            roof = "dashed roof" if share < 1 else "roof"
-            text = f"{level.name}: {point:,.0f} FLOP/B, {own:.0f} % of its {roof}"
-        x, y = (_LEFT + 3.05 * number) / _WIDTH, 1 - (_TOP - 0.2) / _HEIGHT
-        figure.add_artist(Line2D([x], [y], marker=marker, color=colour, markersize=7))
-        figure.text(x + 0.12 / _WIDTH, y, text, fontsize=7.8, va="center_baseline")
+        if point is not None and level.use is not None:
+            text = f"{level.name}: {point:,.0f} FLOP/B, {100 * level.use:.0f} % of its peak"
+        y = 1 - (above - 0.2) / height
+        figure.add_artist(Line2D([x / _WIDTH], [y], marker=marker, color=colour, markersize=7))
+        figure.text((x + 0.12) / _WIDTH, y, text, fontsize=_MARK_SIZE, va="center_baseline")
+        x += text_size(text, _MARK_SIZE)[0] + 0.45
 
 
-def _draw_line(axes: Axes, slope: float, top: float, colour: str, line: Any) -> tuple[float, float]:
-    """Draw a roof of ``slope`` up to ``top``, and return where it begins and where its corner is."""
-    left, bottom = axes.get_xlim()[0], axes.get_ylim()[0]
-    begin, corner = max(left, bottom / slope), top / slope
-    axes.plot(
-        [begin, corner], [begin * slope, top], color=colour, linewidth=1.2 if line == _IN_USE else 2, linestyle=line
-    )
-    return begin, corner
-
-
-def _draw_slope(
-    axes: Axes,
-    level: MemoryLevel,
-    style: tuple[str, Any],
-    top: float,
-    taken: tuple[list[tuple[float, float]], list[tuple[float, float]]],
-) -> None:
-    """Draw the slope of a memory with its name where it is farthest from marks and other names, which it adds to."""
-    (left, right), (bottom, ceiling) = axes.get_xlim(), axes.get_ylim()
-    per_x, per_y = _ACROSS / math.log(right / left), _DOWN / math.log(ceiling / bottom)
-    slope = level.peak_gb_s / 1000
-    begin, corner = _draw_line(axes, slope, top, *style)
-    marks, named = taken
-
-    def apart(at: float) -> float:
-        return min(
-            (math.hypot(math.log(x / at) * per_x, math.log(y / (at * slope)) * per_y) for x, y in (*marks, *named)),
-            default=0.0,
-        )
-
-    at = max((begin ** (1 - place) * corner**place for place in _PLACES), key=apart)
-    named.append((at, at * slope))
-    axes.text(
-        at,
-        at * slope * 1.1,
-        f"{level.name} {level.peak_gb_s:,.0f} GB/s",
-        fontsize=8.5,
-        color=INK,
-        rotation=math.degrees(math.atan2(per_y, per_x)),
-        rotation_mode="anchor",
-        ha="center",
-        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
-    )
+def _ends(axes: Axes, slope: float, top: float) -> tuple[float, float]:
+    """Return where a roof of ``slope`` begins in the axes, and where its corner with ``top`` is."""
+    return max(axes.get_xlim()[0], axes.get_ylim()[0] / slope), top / slope

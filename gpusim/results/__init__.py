@@ -1,6 +1,6 @@
 """
-What every run answers: the result and the timeline, which resource bounds it, and how they are kept on disk.
+What every run answers: the result and the timeline, how much of each resource it uses, and how it is kept on disk.
 
-Its face is ``Result``, ``Timeline``, ``first_bound``, and ``write_run`` with ``read_run``. It never computes a cycle,
+Its face is ``Result``, ``Timeline``, ``resources_of``, and ``write_run`` with ``read_run``. It never computes a cycle,
 and knows a scenario only as the plain data that it keeps.
 """

@@ -1,116 +1,119 @@
 """
-The resource that bounds a kernel: the fewest cycles each resource needs, compared with the cycles the kernel took.
+What bounds a run: a resource that is busy enough, else what warps wait for longest.
+
+A resource is busy enough at 60 % of its peak, over all SMs and all elapsed cycles, by the rule that records are judged
+with (``reports/explain.md``); or at 80 % where and while there is work, so that a kernel of few CTAs has a bound, too.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
-from gpusim.machine.spec import Machine
-from gpusim.results.result import BankConflicts
+from gpusim.results.resources import Resource
 
-TENSOR_METRICS = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
-"""ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
+BOUND_SHARE: Final = 0.6
+"""
+Least share of its peak, over all SMs and all elapsed cycles, to which a resource that bounds a kernel is used.
 
-_COPY = "ldgsts"
-"""Op of the rows of cp.async: what it brings passes no data stage, but each takes that for a time when issued (D3)."""
+Source: Nsight Compute's "GPU Speed Of Light" rule, which calls a kernel of less latency-bound.
+"""
 
-CHIP_RESOURCES = ("L2 bandwidth", "DRAM bandwidth")
-"""Resources that all SMs share; every other one, each SM has for itself."""
+BUSY_SHARE: Final = 0.8
+"""
+The same of the SMs that have work, while they are active.
 
-BOUND_SHARE = 0.6
-"""Least share of the active span that a resource must be in use to bound the kernel; below it the bound is latency."""
+Source: that rule, which calls a unit used for more the bottleneck, whatever else there is.
+"""
+
+WAITED_FOR: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("long_scoreboard", "lg_throttle", "drain"), "latency of global memory"),
+    **dict.fromkeys(("short_scoreboard", "mio_throttle"), "latency of shared memory"),
+    **dict.fromkeys(("wait", "branch_resolving", "dispatch_stall"), "fixed-latency dependencies"),
+    **dict.fromkeys(("barrier", "membar", "sleeping"), "barriers"),
+    **dict.fromkeys(("no_instruction", "imc_miss"), "fetch of instructions and constants"),
+    "math_pipe_throttle": "math pipes",
+    "not_selected": "issue slots",
+}
+"""What warps wait for, by stall reason. "selected" is none: the warp issues."""
+
+NOTHING: Final = "nothing"
+"""The bound of a run in which no resource is used enough, and no warp waits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
-    """The fewest cycles each resource needs if no other resource limits it, on the SM with the most CTAs."""
-
-    cycles: dict[str, int]
-
-    @classmethod
-    def of(
-        cls,
-        machine: Machine,
-        counters: Mapping[str, float],
-        conflicts: Sequence[BankConflicts],
-        *,
-        instructions: int,
-        ctas: int,
-        tensor_interval: int,
-        pipes: Mapping[str, int] | None = None,
-    ) -> Self:
-        """
-        Compute the demand from what the grid executes.
-
-        Where it multiplies, tensor cores slow the SMs' clock down, and those of the L2 and DRAM go on (D25).
-
-        Args:
-            machine: Machine whose resources are counted.
-            counters: ncu metric to total over the grid.
-            conflicts: Table of bank conflicts, totals over the grid.
-            instructions: Warp instructions of the grid.
-            ctas: CTAs of the grid; the fullest SM runs ``ceil(ctas / SMs)`` of them.
-            tensor_interval: Cycles one mma.sync occupies the tensor core of its SMSP; 0 where none is executed.
-            pipes: Warp instructions of the grid on other execution pipes that may bound it, by the machine's pipe
-                names.
-        """
-        fullest, busy = -(-ctas // machine.sms), tensor_interval > 0
-        sectors = counters["lts__t_sectors_op_read.sum"] + counters["lts__t_sectors_op_write.sum"]
-        wavefronts = sum(row.wavefronts for row in conflicts if row.op != _COPY)
-        copies = sum(row.requests for row in conflicts if row.op == _COPY)
-
-        def of_sm(total: float) -> float:
-            return total * fullest / ctas
-
-        return cls(
-            {
-                "tensor core": round(
-                    of_sm(sum(counters.get(metric, 0) for metric in TENSOR_METRICS)) * tensor_interval / machine.smsps
-                ),
-                **{
-                    f"{pipe} pipe": round(of_sm(count) * machine.pipes[pipe].interval / machine.smsps)
-                    for pipe, count in (pipes or {}).items()
-                },
-                "issue slots": round(of_sm(instructions) / machine.smsps),
-                "shared-memory data stage": round(
-                    of_sm(wavefronts) / machine.shared.wavefronts_per_cycle + of_sm(copies)
-                ),
-                "L2 port of the SM": round(of_sm(sectors) * 32 / machine.l2.bytes_per_cycle_per_sm),
-                "L2 bandwidth": round(sectors * 32 / machine.l2_bytes_per_cycle(busy=busy)),
-                "DRAM bandwidth": round(
-                    counters["dram__bytes_read.sum"] * 1000 / machine.dram_bytes_per_kilocycle(busy=busy)
-                ),
-            }
-        )
-
-
-def first_bound(demand: Demand, span: int, stalls: Mapping[str, int]) -> dict[str, Any]:
+class Bound:
     """
-    Find the resource nearest its limit.
+    What bounds a kernel.
+
+    Attributes:
+        resource: Name of the resource.
+        percent: Its use of the peak, or the stall reason's share of all warp cycles.
+        reason: The stall reason; empty where a resource's use decides.
+        of_active: Whether ``percent`` is of the SMs that have work, while they are active, and not of the whole.
+    """
+
+    resource: str
+    percent: float
+    reason: str
+    of_active: bool = False
+
+
+def bound_of(used: Sequence[Resource], stalls: Mapping[str, float]) -> Bound:
+    """
+    Return what bounds a kernel.
 
     Args:
-        demand: Cycles each resource needs.
-        span: Active cycles of the fullest SM.
-        stalls: Warp cycles by stall reason.
+        used: Use of the resources, the most used first.
+        stalls: Share of warp cycles by stall reason.
+    """
+    able = [one for one in used if one.bounds]
+    most, busiest = able[0], max(able, key=lambda one: one.percent_active)
+    if most.percent >= 100 * BOUND_SHARE:
+        return Bound(most.name, round(most.percent, 2), "")
+    if busiest.percent_active >= 100 * BUSY_SHARE:
+        return Bound(busiest.name, round(busiest.percent_active, 2), "", of_active=True)
+    waits = {reason: share for reason, share in stalls.items() if reason in WAITED_FOR}
+    if not waits:
+        return Bound(NOTHING, 0.0, "")
+    longest = max(waits, key=lambda reason: (waits[reason], reason))
+    return Bound(WAITED_FOR[longest], round(100 * waits[longest], 2), longest)
+
+
+def bound_table(used: Sequence[Resource], stalls: Mapping[str, float], elapsed: int) -> dict[str, Any]:
+    """
+    Return the table ``bound`` of a result.
+
+    Args:
+        used: Use of the resources, the most used first.
+        stalls: Share of warp cycles by stall reason.
+        elapsed: Elapsed cycles.
 
     Returns:
-        ``resource`` ("latency" if none is in use for most of the span), ``utilisation`` of the busiest one,
-        ``busiest``, ``reason`` in words, and ``cycles`` of all.
+        ``resource``, ``percent``, ``stall`` and ``of_active`` of ``bound_of``; ``busiest``, the resource that bounds
+        the kernel or else the most used one, with its ``utilisation`` (a share); ``reason`` in words; ``resources``,
+        the use of each; and the ``cycles`` for which the mean SM uses each.
     """
-    busiest = max(demand.cycles, key=lambda name: (demand.cycles[name], name))
-    utilisation = demand.cycles[busiest] / span if span else 0.0
-    waits = {reason: cycles for reason, cycles in stalls.items() if reason not in ("selected", "not_selected")}
-    longest = max(waits, key=lambda reason: (waits[reason], reason), default="wait")
-    if utilisation >= BOUND_SHARE:
-        resource, reason = busiest, f"{busiest} busy for {utilisation:.0%} of the active span"
-    else:
-        resource = "latency"
-        reason = f"no resource is busy; warps wait longest for {longest}, and {busiest} is in use {utilisation:.0%}"
+    bound = bound_of(used, stalls)
+    able = {one.name: one for one in used if one.bounds}
+    most = next(iter(able.values())) if bound.reason or bound.resource == NOTHING else able[bound.resource]
     return {
-        "resource": resource,
-        "busiest": busiest,
-        "utilisation": round(utilisation, 4),
-        "reason": reason,
-        "cycles": dict(demand.cycles),
+        "resource": bound.resource,
+        "percent": bound.percent,
+        "stall": bound.reason,
+        "of_active": bound.of_active,
+        "busiest": most.name,
+        "utilisation": round((most.percent_active if bound.of_active else most.percent) / 100, 4),
+        "reason": _in_words(bound, most),
+        "resources": [asdict(one) for one in used],
+        "cycles": {one.name: round(one.percent * elapsed / 100) for one in used if one.bounds},
     }
+
+
+def _in_words(bound: Bound, most: Resource) -> str:
+    own = f"{most.name} at {most.percent:.0f} % of its peak"
+    if round(most.percent_active) > round(most.percent):
+        own += f" ({most.percent_active:.0f} % where and while there is work)"
+    if bound.resource == most.name and not bound.reason:
+        return own
+    waits = f"warps wait longest for {bound.reason}, with " if bound.reason else ""
+    return f"no resource reaches {100 * BOUND_SHARE:.0f} % of its peak; {waits}{own}"

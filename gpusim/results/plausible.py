@@ -8,6 +8,7 @@ from gpusim.results.stall_words import STALL_WORDS
 _MOST = 1 << 60
 _COUNTED = ("ctas", "ctas_per_sm", "registers_per_thread", "clock_mhz")
 _BOUND = {"resource": str, "reason": str, "utilisation": int | float}
+_RESOURCE = {"name": str, "percent": int | float, "percent_active": int | float, "bounds": bool}
 _MACHINE = {"name": str}
 _SCENARIO = {"machine": str}
 _SIGNED = {"scenario"}
@@ -33,8 +34,20 @@ def _fields(data: Mapping[str, Any]) -> str:
     needed = data["bound"].get("cycles", {})
     if not isinstance(needed, Mapping) or not all(type(one) in (int, float) for one in needed.values()):
         return "bound.cycles: Input should be a table of numbers"
+    if not _are_resources(data["bound"].get("resources", [])):
+        return f"bound.resources: Input should be a list of tables with {', '.join(_RESOURCE)}"
     unknown = next((reason for reason in data["stalls"] if reason not in STALL_WORDS), None)
     return "" if unknown is None else f"stalls: {unknown!r:.40} is no stall reason"
+
+
+def _are_resources(rows: Any) -> bool:
+    """Return whether data is the use of resources, as ``gpusim.results.resources`` reads it."""
+    return isinstance(rows, list) and all(
+        isinstance(row, Mapping)
+        and row.keys() == _RESOURCE.keys()
+        and all(isinstance(row[name], kind) for name, kind in _RESOURCE.items())
+        for row in rows
+    )
 
 
 def _counts(data: Mapping[str, Any]) -> str:

@@ -1,18 +1,12 @@
-"""
-How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, by arithmetic on its result alone.
-"""
+"""How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, read off its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import Any, Final
 
 from gpusim.machine.spec import Machine
-from gpusim.results.bound import CHIP_RESOURCES, TENSOR_METRICS
+from gpusim.results.resources import TENSOR_METRICS, resources_of
 from gpusim.results.result import Result
-
-_NO_PEAK: Final = ("L2 port of the SM",)
-"""Resources whose cycles follow another one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +23,8 @@ class Use:
             where no MMA was counted.
         tensor_peak: Peak of all tensor cores for the scenario's mma.sync, 10^12 operations a second. None where the
             machine has no figure.
-        of_peak: Use of each resource over all SMs and all elapsed cycles, 0 to 1, the most used first.
+        of_peak: Use of each resource that can bound a kernel, over all SMs and all elapsed cycles, as a share of its
+            peak, the most used first.
     """
 
     working: int
@@ -57,7 +52,7 @@ def use_of(result: Result, machine: Machine) -> Use:
         last_wave=result.ctas / places - (waves - 1),
         tile_efficiency=_tile_efficiency(result),
         tensor_peak=tensor_peak_tflops(result, machine),
-        of_peak=_of_peak(result, machine),
+        of_peak=tuple((one.name, one.percent / 100) for one in resources_of(result) if one.bounds),
     )
 
 
@@ -103,20 +98,3 @@ def mma_interval(result: Result, machine: Machine) -> int | None:
     dtype = result.scenario["problem"]["dtype"]
     pipe = machine.tensor.get(f"m{m}n{n}k{k}.{dtype['ab']}.{dtype['accumulator']}")
     return None if pipe is None else pipe.interval
-
-
-def _of_peak(result: Result, machine: Machine) -> tuple[tuple[str, float], ...]:
-    """
-    Return the use of each resource, the most used first.
-
-    A bound's cycles are those of the SM with most CTAs; over all SMs the mean is less.
-    """
-    fullest = ceil(result.ctas / machine.sms)
-    mean = result.ctas / (fullest * machine.sms)
-    cycles: Mapping[str, Any] = result.bound.get("cycles", {})
-    used = {
-        name: taken * (1.0 if name in CHIP_RESOURCES else mean) / result.cycles.elapsed
-        for name, taken in cycles.items()
-        if name not in _NO_PEAK
-    }
-    return tuple(sorted(used.items(), key=lambda item: (-item[1], item[0])))

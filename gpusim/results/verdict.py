@@ -2,12 +2,15 @@
 
 from typing import Final
 
+from gpusim.results.bound import NOTHING
 from gpusim.results.result import Result
 from gpusim.results.stall_words import STALL_WORDS
 from gpusim.results.use import Use
 
 _MOST: Final = 0.5
 _UNEVEN: Final = 0.25
+_OLDER: Final = "latency"
+"""The bound of results that were written before these named what warps wait for."""
 
 
 def verdict(result: Result, use: Use) -> str:
@@ -37,10 +40,10 @@ def verdict(result: Result, use: Use) -> str:
 
 def _limit(result: Result) -> str:
     """Return the resource that bounds the run, or else what warps wait for most of the time."""
-    if result.bound["resource"] != "latency":
-        return (
-            f"the limit is the {result.bound['resource']}, busy for {_percent(result.bound['utilisation'])} of the time"
-        )
+    bound = result.bound
+    if not bound.get("stall") and bound["resource"] not in {NOTHING, _OLDER}:
+        time = "time that SMs are active" if bound.get("of_active") else "time"
+        return f"the limit is the {bound['resource']}, busy for {_percent(bound['utilisation'])} of the {time}"
     waits = {reason: share for reason, share in result.stalls.items() if STALL_WORDS[reason].waits_for}
     if not waits:
         return "no resource is busy, and no warp waits"

@@ -71,7 +71,6 @@ class TimedKernel(CountedKernel[StepT]):
         watch: The activities that are observed in a watched CTA.
         trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
         counters: Additional counters of a result, with the instruction that each counts.
-        pipes: Pipes that can limit it, besides the tensor cores.
         machine: The machine that it runs on.
     """
 
@@ -80,7 +79,6 @@ class TimedKernel(CountedKernel[StepT]):
     watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False
     counters: ClassVar[Mapping[str, SassOpcode]] = {}
-    pipes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def orders_slices(self) -> bool:

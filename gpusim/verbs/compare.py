@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import load_scenario
+from gpusim.results.resources import resources_of
 from gpusim.results.result import ELAPSED, Result
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.results.timeline import Timeline
@@ -281,6 +282,8 @@ def _of_result(result: Result) -> Iterator[tuple[tuple[str, str], float]]:
     yield ("registers per thread", ""), result.registers_per_thread
     yield ("shared memory of a CTA", "bytes"), result.shared_bytes
     yield ("bound's use", "share"), result.bound["utilisation"]
+    for one in resources_of(result):
+        yield (f"use of {one.name}", "share"), round(one.percent / 100, 6)
     for row in result.bank_conflicts:
         yield (f"wavefronts {row.op} {row.operand}", ""), row.wavefronts
         yield (f"conflicts {row.op} {row.operand}", ""), row.conflicts

@@ -6,12 +6,14 @@ from typing import Any
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import parse_scenario
+from gpusim.results.bound import Bound, bound_of
+from gpusim.results.resources import Resource, resources_of
 from gpusim.results.result import Result
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
 from gpusim.verbs.explanation.losses import Budget, budget
-from gpusim.verbs.explanation.resources import Bound, Residency, Resource, bound_of, occupancy, resources
+from gpusim.verbs.explanation.residency import Residency, occupancy
 from gpusim.verbs.explanation.sentences import sentences, verdict
 from gpusim.verbs.explanation.what_if import WhatIf, what_ifs
 from gpusim.verbs.simulate import SimulatedLaunch, simulate_launches
@@ -114,7 +116,7 @@ def explanation(
     """Explain what has been simulated; arguments as of ``explain``."""
     say("taking obstacles away one after another")
     shares = budget(launches, exact=exact)
-    used = resources(result, launches)
+    used = resources_of(result)
     bound, holds = bound_of(used, result.stalls), occupancy(result, launches[0])
     changes = what_ifs(scenario, result, launches, exact=exact, say=say)
     working, sms = launches[0].launch.working, launches[0].launch.machine.sms

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -14,14 +14,16 @@ from gpusim.lower.stream import Stream
 from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
-from gpusim.results.bound import Demand, first_bound
+from gpusim.results.bound import bound_table
 from gpusim.results.provenance import provenance
+from gpusim.results.resources import Resource, Spans, Work, resources
 from gpusim.results.result import ELAPSED, RUN_TIME_EXTENTS, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
 from gpusim.results.timeline import Timeline
 from gpusim.results.trust import trust_of
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
+from gpusim.sim.executed import executed
 from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
 from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT
 from gpusim.sim.stall_reasons import shares
@@ -193,17 +195,6 @@ class SimulatedLaunch:
         """Largest number of registers of a thread."""
         return max(stream.registers_per_thread for stream in self.launch.streams.values())
 
-    @property
-    def pipes(self) -> dict[str, int]:
-        """Number of warp instructions that the grid executes, by pipe that may limit the kernel."""
-        kernel, totals = self.launch.kernel, Counter[str]()
-        for behaviour, ctas in self.launch.executed.items() if kernel.pipes else ():
-            for segment in self.launch.streams[behaviour].segments:
-                found = Counter(one.pipe for one in segment.instructions if one.unit == "pipe")
-                for pipe, number in found.items():
-                    totals[pipe] += number * segment.trips * ctas * kernel.lanes().warps
-        return {pipe: totals[pipe] for pipe in kernel.pipes}
-
 
 def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
     """
@@ -248,15 +239,7 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
     read = sum(one.outcome.dram_bytes for one in launches)
     written = sum(one.outcome.dram_written for one in launches)
     counters |= _memory_counters(counters, launches, dram_bytes=read, written=written)
-    demand = Demand.of(
-        machine,
-        counters,
-        counts.bank_conflicts,
-        instructions=instructions,
-        ctas=launch.ctas,
-        tensor_interval=0 if kernel.mma is None else tensor_core(kernel.mma, machine).interval,
-        pipes=first.pipes,
-    )
+    used, mean_stalls = _used(launches, counters, counts), shares(stalls)
     return Result(
         scenario=scenario.resolved(),
         machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
@@ -283,14 +266,37 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,
-        stalls=shares(stalls),
+        stalls=mean_stalls,
         pipeline=outcome.pipeline,
         hazards=(),
-        bound=first_bound(demand, outcome.longest, outcome.stalls),
+        bound=bound_table(used, mean_stalls, elapsed),
         provenance=provenance(scenario.resolved(), machine.digest())
         | ({"stream_build": RUN_TIME_EXTENTS} if stream.run_time_extents else {}),
         reduction=_reduction(others[0]) if others else None,
     )
+
+
+def _used(launches: Sequence[SimulatedLaunch], counters: Mapping[str, float], counts: Counts) -> tuple[Resource, ...]:
+    """Return the use of the machine's resources by all launches together; only the first one has cp.async or MMAs."""
+    kernel, machine = launches[0].launch.kernel, launches[0].launch.machine
+    done = [executed(one.launch) for one in launches]
+    pipes = Counter[str]()
+    for one in done:
+        pipes.update(one.pipes)
+    work = Work(
+        counters=counters,
+        bank_conflicts=counts.bank_conflicts,
+        mma_interval=0 if kernel.mma is None else tensor_core(kernel.mma, machine).interval,
+        mmas=sum(one.mmas for one in done),
+        pipes=pipes,
+        zero_filling=sum(one.zero_filling for one in done),
+    )
+    spans = Spans(
+        elapsed=sum(one.elapsed for one in launches),
+        active=sum(one.outcome.active * one.launch.working for one in launches),
+        longest=sum(one.outcome.longest for one in launches),
+    )
+    return resources(machine, work, spans)
 
 
 def _reduction(second: SimulatedLaunch) -> ReductionLaunch:

@@ -47,7 +47,6 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         "smsp__inst_executed_op_shared_atom.sum": "ATOMS",
         "smsp__inst_executed_pipe_xu.sum": "MUFU",
     }
-    pipes = ("alu", "fma", "mufu")
 
     def __init__(self, scenario: AttentionScenario, machine: Machine) -> None:
         super().__init__(scenario)

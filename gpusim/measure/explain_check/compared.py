@@ -9,11 +9,12 @@ from gpusim.machine.load import load_machine
 from gpusim.measure.explain_check.chosen import SAME_WITHIN, RecordPair
 from gpusim.measure.explain_check.truth import MeasuredBound, measured_bound, measured_throughputs
 from gpusim.records.record import Record
+from gpusim.results.bound import Bound, bound_of
+from gpusim.results.resources import Resource, resources_of
 from gpusim.results.result import ELAPSED
 from gpusim.verbs.compare import flattened
-from gpusim.verbs.explanation.resources import Bound, Resource, bound_of, resources
 from gpusim.verbs.explanation.what_if import rescheduled
-from gpusim.verbs.simulate import simulate_launches
+from gpusim.verbs.simulate import simulate
 
 WITHIN_POINTS: Final = 5.0
 """Difference of two gains, in points, up to which the simulated one counts as near."""
@@ -79,8 +80,8 @@ def bound_rows(records: Sequence[Record], say: Callable[[str], None]) -> Iterato
     """Yield the bound of every record, measured and explained; streams are compiled ones where there are any."""
     for record in records:
         say(f"bound of {record.name}")
-        result, launches = simulate_launches(parse_scenario(record.scenario, record.name), stream="auto")
-        used, machine = resources(result, launches), load_machine(record.scenario["machine"])
+        result, _ = simulate(parse_scenario(record.scenario, record.name), stream="auto")
+        used, machine = resources_of(result), load_machine(record.scenario["machine"])
         yield BoundRow(
             record.name,
             result.stream,
@@ -101,7 +102,7 @@ def gain_rows(chosen: Sequence[RecordPair], say: Callable[[str], None]) -> Itera
     for what, before, after in chosen:
         say(f"what if {before.name} were {after.name}")
         scenario = parse_scenario(before.scenario, before.name)
-        result, _ = simulate_launches(scenario, stream="auto")
+        result, _ = simulate(scenario, stream="auto")
         predicted = rescheduled(scenario, result, what, _settings(before.scenario, after.scenario), exact=None)
         if predicted.cycles is None:
             say(f"{before.name}: {predicted.refused}")

@@ -7,21 +7,12 @@ function rooflineSection(runs) {
   const drawn = runs.filter((run) => run.roofline.rate > 0);
   if (!drawn.length) return section("roofline", "Roofline", element("p", { text: "No run multiplies, so none has a place under the roofs." }));
   const chart = new Roofline(drawn);
-  const rows = drawn.flatMap((run) => run.roofline.levels.map((level) => {
-    const roof = level.intensity ? attainable(run.roofline, level, level.intensity) : null;
-    const used = level.intensity ? attainable(run.roofline, level, level.intensity, run.roofline.share) : null;
-    return [`${letter(runs.indexOf(run))} ${run.name}`, level.name, level.gb_s, level.intensity,
-      roof && percent(run.roofline.rate / roof), used && percent(run.roofline.rate / used)];
-  }));
+  const rows = drawn.flatMap((run) => run.roofline.levels.map((level) =>
+    [`${letter(runs.indexOf(run))} ${run.name}`, level.name, level.gb_s, level.intensity, level.use && percent(level.use)]));
   return section("roofline", "Roofline",
     element("p", { text: `Both axes are logarithmic. Solid is the roof of the whole machine; the dashed roof is that of the SMs that have a CTA: ${drawn.map((run) => `${run.roofline.working} of ${run.roofline.sms} (${run.name})`).join(", ")}. A run has one mark for each memory, at the work it does for a byte of it.` }),
     scrolling("Roofline chart", chart.drawn()),
-    scrolling("Places under the roofs", plainTable(["run", "memory", "GB/s", "operations a byte", "of the machine's roof", "of the roof of the SMs in use"], rows, "roofline-table")));
-}
-
-function attainable(roofline, level, intensity, share = 1) {
-  const slope = (level.gb_s / 1000) * intensity * (level.of_sms ? share : 1);
-  return roofline.peak ? Math.min(roofline.peak * share, slope) : slope;
+    scrolling("Places under the roofs", plainTable(["run", "memory", "GB/s", "operations a byte", "use of its peak"], rows, "roofline-table")));
 }
 
 class Roofline {
@@ -30,7 +21,7 @@ class Roofline {
     this.machine = runs[0].roofline;
     const intensities = runs.flatMap((run) => run.roofline.levels.map((level) => level.intensity).filter(Boolean));
     const top = this.machine.peak || 4 * Math.max(...runs.map((run) => run.roofline.rate));
-    const corners = this.machine.levels.map((level) => (1000 * top) / level.gb_s);
+    const corners = this.machine.levels.map((level) => (1000 * top) / level.slope_gb_s);
     this.top = top;
     this.xs = [Math.min(...intensities, ...corners) / 5, Math.max(...intensities, ...corners) * 5];
     this.ys = [Math.min(...runs.map((run) => run.roofline.rate), top * Math.min(...runs.map((run) => run.roofline.share))) / 6, top * 2.2];
@@ -78,7 +69,7 @@ class Roofline {
     roofline.levels.forEach((level, place) => {
       if (share < 1 && !level.of_sms) return;
       const [variable, own] = LEVEL_STYLE[place];
-      const bandwidth = (level.gb_s / 1000) * (level.of_sms ? share : 1);
+      const bandwidth = (level.slope_gb_s / 1000) * (level.of_sms ? share : 1);
       const from = Math.max(low, this.ys[0] / bandwidth);
       parts.push(svg("line", { x1: this.x(from), y1: this.y(from * bandwidth), x2: this.x(peak / bandwidth), y2: this.y(peak), class: "roof", stroke: cssColour(variable), "stroke-dasharray": dashes || own }));
       if (share === 1) {
@@ -87,7 +78,7 @@ class Roofline {
       }
     });
     if (roofline.peak) {
-      const corner = Math.min(...roofline.levels.map((level) => (1000 * roofline.peak) / level.gb_s));
+      const corner = Math.min(...roofline.levels.map((level) => (1000 * roofline.peak) / level.slope_gb_s));
       parts.push(svg("line", { x1: this.x(corner), y1: this.y(peak), x2: this.x(high), y2: this.y(peak), class: "roof", stroke: cssColour("--ink"), "stroke-dasharray": dashes }));
       const name = share < 1 ? `${roofline.working} SMs in use: ${number(Math.round(peak))} ${roofline.unit}` : `tensor peak of ${roofline.sms} SMs: ${number(Math.round(peak))} ${roofline.unit}`;
       parts.push(this.text(this.x(high) - 4, this.y(peak) - 7, name, "end"));

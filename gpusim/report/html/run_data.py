@@ -59,11 +59,10 @@ def roofline_data(result: Result, machine: Machine) -> dict[str, Any]:
     """
     Return the roofs of a machine and a run's place under each, as plain data.
 
-    ``working`` is the share of the machine's SMs that have a CTA: their roof is that share of the tensor peak and of
+    ``share`` is the share of the machine's SMs that have a CTA: their roof is that share of the tensor peak and of
     shared memory's bandwidth.
     """
     use = use_of(result, machine)
-    flop = result.tflops * result.time_us * 1e6
     return {
         "unit": rate_unit(result),
         "rate": result.tflops,
@@ -74,9 +73,11 @@ def roofline_data(result: Result, machine: Machine) -> dict[str, Any]:
         "levels": [
             {
                 "name": level.name,
-                "gb_s": level.peak_gb_s,
+                "gb_s": level.gb_s,
+                "slope_gb_s": level.slope_gb_s,
                 "of_sms": level.of_sms,
-                "intensity": flop / level.moved_bytes if level.moved_bytes else None,
+                "use": level.use,
+                "intensity": level.intensity(result.tflops),
             }
             for level in memory_levels(result, machine)
         ],

@@ -12,9 +12,12 @@ An obstacle's share thus depends on those before it in ``LADDER``. A what-if tak
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Final
 
+from gpusim.lower.estimated import tensor_core
+from gpusim.results.use import tile_efficiency
+from gpusim.sim.executed import executed
+from gpusim.sim.launch import Launch
 from gpusim.verbs.explanation.changes import (
     INFINITE_L2,
     NO_ADDRESSES,
@@ -24,7 +27,6 @@ from gpusim.verbs.explanation.changes import (
     Change,
     changed,
 )
-from gpusim.verbs.explanation.resources import mmas, tensor_cycles
 from gpusim.verbs.simulate import SimulatedLaunch, simulated
 
 LADDER: Final[tuple[tuple[str, Change], ...]] = (
@@ -81,8 +83,10 @@ def budget(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> Budget
     outcome, launch = first.outcome, first.launch
     elapsed, sms = sum(one.elapsed for one in launches), launch.machine.sms
     working = launch.working / sms
-    efficiency = tile_efficiency(first)
-    tensor = tensor_cycles(first) / launch.working
+    mmas = executed(launch).mmas
+    mma = launch.kernel.mma
+    efficiency = 1.0 if mma is None else tile_efficiency(launch.kernel.flops, mmas, mma.instruction) or 1.0
+    tensor = tensor_cycles(launch, mmas) / launch.working
     span = [float(outcome.active)]
     for number in range(1, len(LADDER) + 1):
         without = simulated(changed(launch, [change for _, change in LADDER[:number]]), exact=exact)
@@ -102,8 +106,7 @@ def budget(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> Budget
     return Budget(losses, 100 * working * tensor * efficiency / elapsed, efficiency)
 
 
-def tile_efficiency(one: SimulatedLaunch) -> float:
-    """Return useful multiplications over executed ones: what of the tiles lies inside the problem, 0 to 1."""
-    mma = one.launch.kernel.mma
-    executed = 0 if mma is None else 2 * prod(mma.instruction) * mmas(one)
-    return min(1.0, one.launch.kernel.flops / executed) if executed else 1.0
+def tensor_cycles(launch: Launch, mmas: int) -> float:
+    """Return the SM cycles, over all SMs, for which a launch's MMAs take the tensor cores; 0 without any."""
+    mma, machine = launch.kernel.mma, launch.machine
+    return 0.0 if mma is None else mmas * tensor_core(mma, machine).interval / machine.smsps

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from gpusim.results.bound import Bound
+from gpusim.results.resources import Resource
 from gpusim.results.result import Result
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL, Budget
-from gpusim.verbs.explanation.resources import Bound, Residency, Resource
+from gpusim.verbs.explanation.residency import Residency
 from gpusim.verbs.explanation.what_if import WhatIf
 
 MOST: Final = 50.0
@@ -41,7 +43,8 @@ def verdict(result: Result, shares: Budget, bound: Bound, *, working: int, sms: 
     if 100 * (1 - shares.tile_efficiency) >= MOST:
         parts.append(f"{100 * (1 - shares.tile_efficiency):.0f} % of the multiplications are padding of the tile")
     if not parts and not bound.reason:
-        return _sentence([f"{bound.resource} is the limit, at {bound.percent:.0f} % of its peak"])
+        where = " where and while there is work" if bound.of_active else ""
+        return _sentence([f"{bound.resource} is the limit, at {bound.percent:.0f} % of its peak{where}"])
     what, percent = _largest_on_busy_sms(shares)
     if bound.reason and not parts:
         parts.append(

@@ -152,6 +152,7 @@ def synthetic_result(timeline: Timeline, a: str = "crosswise") -> Result:
             "dram__bytes_read.sum": 700_000,
             "lts__t_sectors_op_read.sum": 80_000,
             "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 110_592,
+            "sm__inst_executed_pipe_tensor_op_hmma.sum": 36_864,
         },
         bank_conflicts=(
             BankConflicts("ldmatrix", "a", 18432, 18432 * conflicting, 73728, 18432 * (conflicting - 4)),
@@ -174,7 +175,23 @@ def synthetic_result(timeline: Timeline, a: str = "crosswise") -> Result:
         },
         pipeline=pipeline_rows(timeline),
         hazards=(),
-        bound={"resource": "latency", "reason": "long_scoreboard is 41.2 % of warp cycles; tensor pipes are 31 % busy"},
+        bound={
+            "resource": "latency of global memory",
+            "percent": 41.2,
+            "stall": "long_scoreboard",
+            "busiest": "tensor core",
+            "utilisation": 0.31,
+            "reason": "long_scoreboard is 41.2 % of warp cycles; tensor pipes are 31 % busy",
+            "resources": [
+                {"name": name, "percent": percent, "percent_active": percent, "bounds": True}
+                for name, percent in (
+                    ("tensor core", 31.0),
+                    ("shared-memory data stage", 20.0),
+                    ("L2 bandwidth", 8.0),
+                    ("DRAM bandwidth", 2.0),
+                )
+            ],
+        },
         provenance={
             "version": "0.1.0",
             "commit": "0f1e2d3c4b5a69788796a5b4c3d2e1f001234567",

@@ -1,83 +1,68 @@
-"""The first bound: least cycles of each resource, worked on paper, and which of them counts."""
+"""What bounds a run: the most used resource if it is busy enough, else what warps wait for longest."""
 
 import pytest
-from doubles.published import H200
 
-from gpusim.machine import load_machine
-from gpusim.results.bound import BOUND_SHARE, Demand, first_bound
-from gpusim.results.result import BankConflicts
+from gpusim.results.bound import BOUND_SHARE, NOTHING, Bound, bound_of, bound_table
+from gpusim.results.resources import Resource
 
-COUNTERS = {
-    "sm__inst_executed_pipe_tensor_op_hmma.sum": 132 * 4000,
-    "lts__t_sectors_op_read.sum": 132 * 2000,
-    "lts__t_sectors_op_write.sum": 132 * 1000,
-    "dram__bytes_read.sum": 4_132_000,
-}
+STALLS = {"selected": 0.5, "wait": 0.2, "barrier": 0.3}
 
 
-def demand(ctas=132, instructions=132 * 8000, interval=6, machine=H200):
-    conflicts = (BankConflicts("ldmatrix", "a", 100, 132 * 700, 0, 0), BankConflicts("sts", "c", 100, 132 * 300, 0, 0))
-    return Demand.of(machine, COUNTERS, conflicts, instructions=instructions, ctas=ctas, tensor_interval=interval)
+def used(percent, active=None):
+    most = Resource("tensor core", percent, percent if active is None else active)
+    return (Resource("L2 port of the SM", 99.0, 99.0, bounds=False), most, Resource("issue slots", 1.0, 1.0))
 
 
-def test_each_resource_needs_what_its_rate_says():
-    """
-    One CTA for each of 132 SMs. Tensor: 4000 MMAs * 6 cycles / 4 cores. Issue: 8000 / 4. Data stage: 1000 wavefronts.
-    L2 port: 3000 sectors * 32 / 64. L2: 132 * 3000 * 32 / 4974. DRAM: 4132 kB at 2066.186 bytes a cycle.
-    """
-    assert demand().cycles == {
-        "tensor core": 6000,
-        "issue slots": 2000,
-        "shared-memory data stage": 1000,
-        "L2 port of the SM": 1500,
-        "L2 bandwidth": 2548,
-        "DRAM bandwidth": 2000,
-    }
-
-
-def test_the_fullest_sm_counts():
-    """133 CTAs: one SM runs two, and needs 2/133 of everything; what the chip shares does not change."""
-    fullest, even = demand(ctas=133).cycles, demand(ctas=132).cycles
-
-    assert fullest["tensor core"] == round(132 * 4000 * 2 / 133 * 6 / 4)
-    assert fullest["L2 bandwidth"] == even["L2 bandwidth"]
-
-
-def test_a_resource_busy_for_most_of_the_span_is_the_bound():
-    bound = first_bound(Demand({"tensor core": 900, "issue slots": 800}), 1000, {"wait": 10})
-
-    assert (bound["resource"], bound["utilisation"]) == ("tensor core", 0.9)
-    assert bound["reason"] == "tensor core busy for 90% of the active span"
-    assert bound["cycles"] == {"tensor core": 900, "issue slots": 800}
-
-
-def test_otherwise_latency_is_and_the_longest_wait_says_which():
-    stalls = {"selected": 900, "not_selected": 800, "wait": 20, "barrier": 30}
-    bound = first_bound(Demand({"tensor core": 100, "issue slots": 300}), 1000, stalls)
-
-    assert (bound["resource"], bound["busiest"]) == ("latency", "issue slots")
-    assert bound["reason"] == ("no resource is busy; warps wait longest for barrier, and issue slots is in use 30%")
-
-
-@pytest.mark.parametrize(("cycles", "resource"), [(600, "tensor core"), (599, "latency")])
-def test_the_share_that_decides_is_inclusive(cycles, resource):
+@pytest.mark.parametrize(("percent", "resource"), [(60.0, "tensor core"), (59.99, "barriers")])
+def test_the_share_that_decides_is_inclusive(percent, resource):
     assert BOUND_SHARE == 0.6
-    assert first_bound(Demand({"tensor core": cycles}), 1000, {})["resource"] == resource
+    assert bound_of(used(percent), STALLS).resource == resource
 
 
-def test_of_equally_busy_resources_the_name_decides():
-    one = first_bound(Demand({"a": 700, "b": 700}), 1000, {})
-    other = first_bound(Demand({"b": 700, "a": 700}), 1000, {})
-
-    assert one["busiest"] == other["busiest"] == "b"
+def test_a_busy_resource_is_the_bound_with_its_use():
+    assert bound_of(used(90.0), STALLS) == Bound("tensor core", 90.0, "")
 
 
-def test_where_tensor_cores_slow_the_sms_down_the_l2_and_dram_need_fewer_cycles():
-    """Their clocks go on: 111 cycles of them in 100 of an H200's SMs."""
-    h200 = load_machine("h200")
-    busy, idle = (demand(interval=interval, machine=h200).cycles for interval in (6, 0))
+def test_of_few_ctas_a_resource_that_is_busy_where_there_is_work_is_the_bound():
+    """30 % of the whole, 80 % of the SMs that have work while they are active."""
+    assert bound_of(used(30.0, 80.0), STALLS) == Bound("tensor core", 80.0, "", of_active=True)
+    assert bound_of(used(30.0, 79.9), STALLS).resource == "barriers"
+    assert bound_table(used(30.0, 80.0), STALLS, 1000)["utilisation"] == 0.8
 
-    assert h200.launch.idle_clock_percent == 111
-    for resource in ("L2 bandwidth", "DRAM bandwidth"):
-        assert busy[resource] == pytest.approx(idle[resource] / 1.11, abs=1)
-    assert busy["L2 port of the SM"] == idle["L2 port of the SM"]
+
+def test_otherwise_the_longest_wait_is_and_an_issued_warp_waits_for_nothing():
+    assert bound_of(used(30.0), STALLS) == Bound("barriers", 30.0, "barrier")
+    assert bound_of(used(30.0), {"selected": 1.0}) == Bound(NOTHING, 0.0, "")
+
+
+def test_one_that_mirrors_another_resource_bounds_nothing():
+    """The SM's port is used for 99 %."""
+    assert bound_table(used(90.0), STALLS, 1000)["busiest"] == "tensor core"
+
+
+def test_a_table_has_the_use_of_every_resource_and_its_cycles():
+    table = bound_table(used(90.0), STALLS, 1000)
+
+    assert (table["resource"], table["percent"], table["stall"]) == ("tensor core", 90.0, "")
+    assert table["utilisation"] == 0.9
+    assert [row["name"] for row in table["resources"]] == ["L2 port of the SM", "tensor core", "issue slots"]
+    assert table["cycles"] == {"tensor core": 900, "issue slots": 10}
+
+
+@pytest.mark.parametrize(
+    ("percent", "active", "reason"),
+    [
+        (90.0, 90.4, "tensor core at 90 % of its peak"),
+        (90.0, 95.0, "tensor core at 90 % of its peak (95 % where and while there is work)"),
+        (
+            20.0,
+            72.0,
+            (
+                "no resource reaches 60 % of its peak; warps wait longest for barrier, with tensor core at 20 % of its "
+                "peak (72 % where and while there is work)"
+            ),
+        ),
+    ],
+)
+def test_the_reason_says_how_busy_the_busiest_resource_is(percent, active, reason):
+    assert bound_table(used(percent, active), STALLS, 1000)["reason"] == reason

@@ -32,6 +32,17 @@ def test_a_run_is_plausible(data):
             {"bound": {"resource": "latency", "reason": "", "utilisation": 0.1, "cycles": {"issue slots": [1]}}},
             "bound.cycles: Input should be a table of numbers",
         ),
+        (
+            {
+                "bound": {
+                    "resource": "a",
+                    "reason": "",
+                    "utilisation": 0.1,
+                    "resources": [{"name": "a", "percent": "b"}],
+                }
+            },
+            "bound.resources: Input should be a list of tables with name, percent, percent_active, bounds",
+        ),
         ({"machine": {"name": 3}}, "machine.name: Input should be a string"),
         ({"stalls": {"bored": 1.0}}, "stalls: 'bored' is no stall reason"),
         ({"ctas": 0}, "ctas: Input should be at least 1"),

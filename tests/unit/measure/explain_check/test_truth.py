@@ -4,8 +4,8 @@ import pytest
 
 from gpusim.machine.load import load_machine
 from gpusim.measure.explain_check.truth import STALL_RESOURCES, measured_bound, measured_throughputs
+from gpusim.results.bound import WAITED_FOR
 from gpusim.sim.stall_reasons import REASONS
-from gpusim.verbs.explanation.resources import WAITED_FOR
 
 RATIO = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 TENSOR = "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active"

@@ -1,0 +1,61 @@
+"""Counts what a launch's CTAs execute: matrix instructions, instructions of each pipe, and zeros that copies write."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.lower.stream import Instruction
+from gpusim.schedule.lanes import Lanes
+from gpusim.sim.launch import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """
+    What the CTAs of a launch execute, over the grid.
+
+    Attributes:
+        mmas: mma.sync instructions.
+        pipes: Warp instructions of each pipe besides the tensor core.
+        zero_filling: Wavefronts of cp.async that write zeros in lanes that are predicated off.
+    """
+
+    mmas: int
+    pipes: dict[str, int]
+    zero_filling: int
+
+
+def executed(launch: Launch) -> Executed:
+    """
+    Count what a launch executes.
+
+    Copies that may write zeros pass the data stage as stores do, and ncu counts all their wavefronts among those of the
+    LSU. Of copies without zero-filling, whose data go past it, ncu counts next to none (H200 records: convolutions
+    zero-fill in every copy, GEMMs in those of the prologue).
+    """
+    lanes = launch.kernel.lanes()
+    pipes, mmas, zeros = Counter[str](), 0, 0
+    known: dict[int, tuple[Counter[str], int, int]] = {}
+    for behaviour, ctas in launch.executed.items():
+        for segment in launch.streams[behaviour].segments:
+            code = segment.instructions  # CTAs of other behaviours may share it
+            if id(code) not in known:
+                known[id(code)] = _of_trip(lanes, code)
+            own_pipes, own_mmas, own_zeros = known[id(code)]
+            for pipe, number in own_pipes.items():
+                pipes[pipe] += number * segment.trips * ctas * lanes.warps
+            mmas += own_mmas * segment.trips * ctas * lanes.warps
+            zeros += own_zeros * segment.trips * ctas
+    return Executed(mmas, dict(pipes), zeros)
+
+
+def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction]) -> tuple[Counter[str], int, int]:
+    """Return one trip's instructions of each pipe and its MMAs, of one warp, and the wavefronts of zeros, of all."""
+    zeros = 0
+    for each in code:
+        shared = lanes.shared(each.op) if each.unit == "ldgsts" and each.op is not None else None
+        if shared is not None and lanes.op(each.op).zfill:
+            zeros += int(shared.table.wavefronts[shared.place].sum())
+    pipes = Counter(each.pipe for each in code if each.unit == "pipe")
+    return pipes, sum(each.unit == "tensor" for each in code), zeros

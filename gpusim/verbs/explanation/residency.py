@@ -1,0 +1,34 @@
+"""How many CTAs an SM holds at once, and what allows no more."""
+
+from dataclasses import dataclass
+
+from gpusim.machine.occupancy import Limiter, ctas_per_sm
+from gpusim.results.result import Result
+from gpusim.units import WARP_SIZE
+from gpusim.verbs.simulate import SimulatedLaunch
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """
+    The CTAs that an SM holds at once.
+
+    Attributes:
+        ctas_per_sm: Their number.
+        limiter: The resource of the SM that allows no more: warps, ctas, registers or shared_memory.
+        warps: Warps of these CTAs.
+        most_warps: Warps that the SM could hold.
+    """
+
+    ctas_per_sm: int
+    limiter: Limiter
+    warps: int
+    most_warps: int
+
+
+def occupancy(result: Result, one: SimulatedLaunch) -> Residency:
+    """Return the CTAs that an SM holds of a launch, and what allows no more."""
+    launch = one.launch
+    warps = launch.kernel.lanes().warps
+    found = ctas_per_sm(launch.machine, warps * WARP_SIZE, result.registers_per_thread, result.shared_bytes)
+    return Residency(found.ctas, found.limiter, found.ctas * warps, launch.machine.limits.max_warps)
