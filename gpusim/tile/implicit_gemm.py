@@ -1,6 +1,9 @@
 """The walk that the iterators of every 2-d convolution share: a k tile is one filter position and some channels."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -52,9 +55,14 @@ class ImplicitGemmIterator(GlobalIterator):
         """
         Return the filter position of a fetch, r and s in the shape of ``number``, and its first channel for each CTA.
         """
+        interval, r, s = self.walk(number)
+        return r, s, (self.slice_ + interval * self.shape.split_k_slices) * self.tile_k
+
+    def walk(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the channel interval of a fetch, counted within its slice, and its filter position, r and s."""
         walk, s = np.divmod(np.asarray(number, dtype=np.int64), self.shape.s)
         interval, r = np.divmod(walk, self.shape.r)
-        return r, s, (self.slice_ + interval * self.shape.split_k_slices) * self.tile_k
+        return interval, r, s
 
     def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
         """Return all accesses of fetch ``number``. The coordinates are the tensor's dimensions."""
@@ -113,8 +121,17 @@ class ImageIterator(ImplicitGemmIterator):
 
     @property
     @abstractmethod
-    def rows_of_image(self) -> int:
-        """GEMM rows of one image."""
+    def rows_of_image(self) -> tuple[int, int]:
+        """GEMM rows of one image, as rows and columns of pixels: they follow each other column by column."""
+
+    @property
+    @abstractmethod
+    def step(self) -> tuple[int, int]:
+        """Rows and columns of the image between the pixels that neighbouring GEMM rows read."""
+
+    @abstractmethod
+    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return the row and the column of the image that an image's first GEMM row reads at a fetch; may be outside."""
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
         _, _, _, channel = self.image
@@ -143,27 +160,84 @@ class ImageIterator(ImplicitGemmIterator):
         """
         Return a key that is equal for fetches with equal access patterns.
 
-        It packs the tile's first GEMM row within its image, the filter position, the rows and channels that exist, and
-        the offset of the base in its 128-byte line.
+        It packs where the tile's GEMM rows pass to another row of pixels or another image, which of these pixels lie
+        outside the image, the rows and channels that exist, and the offset of the base in its 128-byte line.
+
+        Most tiles lie inside one image, many in one row of pixels, and of those most read no pixel outside. So a large
+        problem has few keys, however many tiles and filter positions it has.
         """
         images = next(iter(self.image.values()))
-        r, s, first = self.filter_position(number)
-        pixel = self.tile * self.thread_map.shape[1] % self.rows_of_image
+        _, _, first = self.filter_position(number)
+        place, places = self._place_in_image(number)
         return packed(
-            (pixel, self.rows_of_image),
-            (r, self.shape.r),
-            (s, self.shape.s),
-            self._rows_inside(images * self.rows_of_image),
+            (place, places),
+            self._rows_inside(images * prod(self.rows_of_image)),
             self._channels_inside(first),
             (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
         )
 
+    def _place_in_image(self, number: npt.ArrayLike) -> tuple[IntArray, int]:
+        """
+        Return a digit of the signature, with its radix: which pixels the tile reads, from the first one's on.
+
+        A tile that passes to another image is told by its place in the image and by the filter position. Any other is
+        told by the rows and the columns of pixels that are inside the image, and if it passes to another row of pixels
+        by its first column.
+        """
+        (rows, columns), length = self.rows_of_image, self.thread_map.shape[1]
+        _, r, s = self.walk(number)
+        inside_rows, inside_columns = (self._inside_range(axis, number) for axis in (0, 1))
+        pixel = self.tile * length % (rows * columns)
+        row, column = np.divmod(pixel, columns)
+        # Rows of pixels that a tile may lie in, and those of its own that exist: from one number to another.
+        spanned = (columns - 1 + length - 1) // columns + 1
+        own_rows = [np.clip(bound - row, 0, spanned) for bound in inside_rows]
+        own_columns = [np.clip(bound - column, 0, length) for bound in inside_columns]
+        positions, at = self.shape.r * self.shape.s, r * self.shape.s + s
+        vertical, verticals = _pair(own_rows, spanned)
+        in_row, in_rows = _pair(own_columns, length)
+        across = self._columns_alike[s]
+        kinds = (
+            (packed((vertical, verticals), (in_row, in_rows)), verticals * in_rows),
+            (packed((vertical, verticals), (column, columns), (across, self.shape.s)), verticals * columns * self.shape.s),
+            (packed((pixel, rows * columns), (at, positions)), rows * columns * positions),
+        )
+        ends = np.cumsum([radix for _, radix in kinds]).tolist()
+        stays, in_image = column + length <= columns, pixel + length <= rows * columns
+        (alone, _), (wraps, _), (passes, _) = kinds
+        place = np.where(in_image, np.where(stays, alone, ends[0] + wraps), ends[1] + passes)
+        return place, ends[2]
+
+    @cached_property
+    def _columns_alike(self) -> IntArray:
+        """For each filter column a number, equal where the same columns of pixels lie inside the image."""
+        columns = self.rows_of_image[1]
+        bounds = [np.clip(bound, 0, columns) for bound in self._inside_range(1, np.arange(self.shape.s))]
+        _, alike = np.unique(np.stack(bounds), axis=1, return_inverse=True)
+        return alike.reshape(-1)
+
+    def _inside_range(self, axis: int, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return the first row (axis 0) or column (1) of pixels that lies inside the image, and the one after the last."""
+        extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.shift(number)[axis]
+        return -(shift // step), -((shift - extent) // step)
+
     def base(self, number: npt.ArrayLike) -> IntArray:
-        """Return the offset of the fetch's first channel in the image of the tile's first GEMM row, in elements."""
+        """Return the offset of the pixel that the tile's first GEMM row reads, which may be outside, in elements."""
         _, rows, columns, channels = self.image.values()
         _, _, first = self.filter_position(number)
-        image = self.tile * self.thread_map.shape[1] // self.rows_of_image
-        return image * rows * columns * channels + first
+        image, pixel = np.divmod(self.tile * self.thread_map.shape[1], prod(self.rows_of_image))
+        row, column = np.divmod(pixel, self.rows_of_image[1])
+        row_shift, column_shift = self.shift(number)
+        row, column = row * self.step[0] + row_shift, column * self.step[1] + column_shift
+        base: IntArray = ((image * rows + row) * columns + column) * channels + first
+        return base
+
+
+def _pair(bounds: Sequence[IntArray], most: int) -> tuple[IntArray, int]:
+    """Return two numbers of at most ``most`` as one digit, with its radix; all pairs of nothing are one."""
+    begin, end = bounds
+    nothing = begin >= end
+    return packed((np.where(nothing, 0, begin), most + 1), (np.where(nothing, 0, end), most + 1)), (most + 1) ** 2
 
 
 class KrscIterator(ImplicitGemmIterator):

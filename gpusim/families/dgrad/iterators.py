@@ -32,15 +32,14 @@ class OutputGradientIterator(DgradIterator, ImageIterator):
     def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
         """n, p, q, k of each access."""
         shape = self.shape
-        r, s, first = self.filter_position(number)
-        if shape.mode == "convolution":
-            r, s = shape.r - 1 - r, shape.s - 1 - s
+        _, _, first = self.filter_position(number)
+        row, column = self.shift(number)
         n, pixel = np.divmod(over_lanes(self.tile * self.thread_map.shape[1]) + self._strided(), shape.h * shape.w)
         h, w = np.divmod(pixel, shape.w)
         return {
             "n": n,
-            "p": h + shape.padding[0] - over_lanes(r) * shape.dilation[0],
-            "q": w + shape.padding[1] - over_lanes(s) * shape.dilation[1],
+            "p": h + over_lanes(row),
+            "q": w + over_lanes(column),
             "k": over_lanes(first) + self._contiguous(),
         }
 
@@ -51,9 +50,22 @@ class OutputGradientIterator(DgradIterator, ImageIterator):
         return {"n": shape.n, "p": shape.p, "q": shape.q, "k": shape.k}
 
     @property
-    def rows_of_image(self) -> int:
-        """Pixels of one image of the activation."""
-        return self.shape.h * self.shape.w
+    def rows_of_image(self) -> tuple[int, int]:
+        """Rows and columns of pixels of one image of the activation."""
+        return self.shape.h, self.shape.w
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """The stride, which is 1."""
+        return 1, 1
+
+    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return the output row and column that read activation pixel (0, 0) at a fetch."""
+        shape = self.shape
+        _, r, s = self.walk(number)
+        if shape.mode == "convolution":
+            r, s = shape.r - 1 - r, shape.s - 1 - s
+        return shape.padding[0] - r * shape.dilation[0], shape.padding[1] - s * shape.dilation[1]
 
 
 class DgradFilterIterator(DgradIterator, KrscIterator):

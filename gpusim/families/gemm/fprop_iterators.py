@@ -60,9 +60,20 @@ class ActivationIterator(FpropIterator, ImageIterator):
         return {"n": shape.n, "h": shape.h, "w": shape.w, "c": shape.c}
 
     @property
-    def rows_of_image(self) -> int:
-        """Output pixels of one image."""
-        return self.shape.p * self.shape.q
+    def rows_of_image(self) -> tuple[int, int]:
+        """Rows and columns of output pixels of one image."""
+        return self.shape.p, self.shape.q
+
+    @property
+    def step(self) -> tuple[int, int]:
+        """The stride."""
+        return self.shape.stride
+
+    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return the input row and column that output pixel (0, 0) reads at a fetch."""
+        _, r, s = self.walk(number)
+        zero = np.zeros((), dtype=np.int64)
+        return self.input_row(zero, r), self.input_column(zero, s)
 
 
 class FilterIterator(FpropIterator, KrscIterator):
