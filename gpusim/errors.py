@@ -25,6 +25,10 @@ class CannotRun(GpusimError):
     """The work could not be done: an I/O error, or a missing device or tool."""
 
 
+class Unsupported(CannotRun):
+    """Machine code has something that gpusim does not decode or emulate; the message names it."""
+
+
 class BadInput(GpusimError):
     """The usage or the scenario is wrong; the message names the file, the key, the value and what is allowed."""
 

@@ -210,6 +210,7 @@ class KernelRunner:
                 threads=self.specialisation.block_threads,
                 index=warp,
                 constants=self.constants,
+                compiler_constants=self.cubin.compiler_constants,
                 local_bytes=self.cubin.local_bytes,
                 load=self.kernel.memory(block),
                 load_shared=lambda address: self.kernel.shared_words(address - self.shared_base),

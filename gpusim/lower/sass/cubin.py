@@ -38,6 +38,7 @@ class Cubin:
         shared_bytes: Static shared memory in bytes. On sm_90 it begins with 1024 bytes that the system reserves.
             Dynamic shared memory follows it.
         constants: Image of constant bank 0. Its parameters are still zero.
+        compiler_constants: Constant bank 2: numbers that the compiler put beside the code. Empty where it has none.
         parameters_at: Byte offset of the parameters in ``constants``.
         parameter_bytes: Size of the parameters.
     """
@@ -49,6 +50,7 @@ class Cubin:
     local_bytes: int
     shared_bytes: int
     constants: bytes
+    compiler_constants: bytes
     parameters_at: int
     parameter_bytes: int
 
@@ -87,6 +89,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
     bank = next(payload for code, payload in own if code == EIATTR_PARAM_CBANK)
     offset, size = struct.unpack_from("<HH", bank, 4)
     shared = sections.get(f".nv.shared.{kernel}")
+    numbers = sections.get(f".nv.constant2.{kernel}")
     return Cubin(
         kernel=kernel,
         architecture=flags >> 8 & 0xFF if abi == OS_ABI_WITHOUT_VERSION else flags & 0xFF,
@@ -95,6 +98,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         local_bytes=_of_symbol(general, EIATTR_FRAME_SIZE, symbol),
         shared_bytes=shared.size if shared else 0,
         constants=_bytes(data, sections[f".nv.constant0.{kernel}"]),
+        compiler_constants=_bytes(data, numbers) if numbers else b"",
         parameters_at=offset,
         parameter_bytes=size,
     )

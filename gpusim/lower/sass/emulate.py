@@ -51,6 +51,7 @@ class EmulatedWarp:
         local_bytes: Stack of one thread in bytes.
         load: Reads global memory; None reads zeros.
         load_shared: Reads shared memory; None reads zeros.
+        compiler_constants: Constant bank 2.
     """
 
     ctaid: tuple[int, int, int]
@@ -61,6 +62,7 @@ class EmulatedWarp:
     local_bytes: int
     load: Load | None = None
     load_shared: Load | None = None
+    compiler_constants: bytes = b""
 
 
 def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None) -> Path:
@@ -85,7 +87,7 @@ class _Emulation:
     def __init__(self, code: Sequence[Sass], warp: EmulatedWarp) -> None:
         self.code = code
         self.warp = warp
-        self.registers = Registers(_bank(warp))
+        self.registers = Registers(_bank(warp), warp.compiler_constants)
         self.local: LaneWords = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
         self.steps: list[ExecutedInstruction] = []
         self.alive: BoolArray = np.ones(WARP_SIZE, dtype=np.bool_)
@@ -293,8 +295,6 @@ class _Emulation:
 
     def load_constant(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         constant, register = sass.operand("m", Constant), result(sass)
-        if constant.bank:
-            raise BadInput(f"text {sass}: only constant bank 0 is known")
         # All words are read before the first is written, because the index may lie in the register that is loaded.
         loaded = [reader(constant, part)(self.registers) for part in range(_width(sass))]
         for part, value in enumerate(loaded):

@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import BoolArray
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import Unsupported
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.units import WARP_SIZE
@@ -23,29 +24,32 @@ ONE = np.uint64(1)
 BITS = np.uint64(32)
 
 
+LAUNCH_BANK, COMPILER_BANK = 0, 2
+"""Constant banks whose words are known: that of the launch with its parameters, and that of the compiler's numbers."""
+
+
 class Registers:
     """
-    The register files of one warp and the constant bank it reads.
+    The register files of one warp and the constant banks it reads.
 
     Attributes:
         vector: Vector registers, shape [256, 32]. Row ``RZ`` stays zero.
         uniform: Uniform registers, shape [64, 1]. Row ``URZ`` stays zero.
         predicates: Predicate registers, shape [8, 32]. Row ``PT`` stays true.
         uniform_predicates: Uniform predicate registers, shape [8, 1]. Row ``PT`` stays true.
-        constants: Constant bank 0 as 32-bit words.
+        banks: Constant banks by number, as 32-bit words.
     """
 
-    __slots__ = ("constants", "predicates", "uniform", "uniform_predicates", "vector")
+    __slots__ = ("banks", "predicates", "uniform", "uniform_predicates", "vector")
 
-    def __init__(self, constants: bytes) -> None:
+    def __init__(self, constants: bytes, compiler_constants: bytes = b"") -> None:
         self.vector: LaneWords = np.zeros((256, WARP_SIZE), dtype=np.uint64)
         self.uniform: LaneWords = np.zeros((64, 1), dtype=np.uint64)
         self.predicates: BoolArray = np.zeros((8, WARP_SIZE), dtype=np.bool_)
         self.uniform_predicates: BoolArray = np.zeros((8, 1), dtype=np.bool_)
         self.predicates[PT] = True
         self.uniform_predicates[PT] = True
-        padded = constants + bytes(-len(constants) % 4)
-        self.constants: LaneWords = np.frombuffer(padded, dtype="<u4").astype(np.uint64)
+        self.banks = {LAUNCH_BANK: _words(constants), COMPILER_BANK: _words(compiler_constants)}
 
     def write(self, register: Register, value: LaneWords, mask: BoolArray, part: int = 0) -> None:
         """Write a destination, or the ``part``-th register after it, in the lanes of ``mask``."""
@@ -64,6 +68,32 @@ class Registers:
                 self.uniform_predicates[predicate.number] = value[..., :1]
         else:
             np.copyto(self.predicates[predicate.number], value, where=mask)
+
+
+    def constant(self, bank: int, word: IntArray) -> LaneWords:
+        """
+        Return words of a constant bank.
+
+        Args:
+            bank: Number of the bank.
+            word: Indices of the words, shape [1] or [32].
+
+        Raises:
+            Unsupported: The words of the bank are not known, or some lie outside.
+        """
+        words = self.banks.get(bank)
+        if words is None:
+            raise Unsupported(f"constant bank {bank} is not known: {BANKS_KNOWN}")
+        if int(word.min()) < 0 or int(word.max()) >= len(words):
+            raise Unsupported(f"byte {4 * int(word.max()):#x} lies outside constant bank {bank} of {4 * len(words)} bytes")
+        return words[word]
+
+
+BANKS_KNOWN = "the launch's is 0, that of the compiler's numbers 2"
+
+
+def _words(bank: bytes) -> LaneWords:
+    return np.frombuffer(bank + bytes(-len(bank) % 4), dtype="<u4").astype(np.uint64)
 
 
 Read: TypeAlias = Callable[[Registers], LaneWords]
@@ -92,11 +122,12 @@ def reader(operand: SassOperand, part: int = 0) -> Read:
         constant = word(operand.value if part == 0 else 0)
         return lambda _: constant
     if isinstance(operand, Constant):
-        at = operand.offset // 4 + part
-        if operand.index is not None and operand.index.number != RZ:
+        bank, at = operand.bank, operand.offset // 4 + part
+        if operand.index is not None and operand.index.number not in {RZ, URZ if operand.index.uniform else RZ}:
             index = reader(operand.index)
-            return lambda r: r.constants[(index(r) // np.uint64(4) + np.uint64(at)).astype(np.int64)]
-        return lambda r: r.constants[at : at + 1]
+            return lambda r: r.constant(bank, (index(r) // np.uint64(4) + np.uint64(at)).astype(np.int64))
+        word_at = np.array([at], dtype=np.int64)
+        return lambda r: r.constant(bank, word_at)
     raise TypeError(f"{operand} is no source")
 
 
