@@ -7,13 +7,20 @@ from typing import Any, Literal, TypeAlias
 from gpusim.errors import CheckFailed
 from gpusim.lower.aligned import MMA_OPCODES, AlignedKernel, ExecutedWarp, OpPart
 from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.emulate_memory import words_moved
 from gpusim.lower.sass.operands import RZ, Register
+from gpusim.lower.sass.repeat import ExecutedInstruction
 from gpusim.schedule.ops import Ldmatrix, LoadFragment, WarpMma
 from gpusim.tile.ldmatrix import fragment_loads
 from gpusim.tile.mma import fragment_registers, mma_order
 from gpusim.tile.operand import Operand
+from gpusim.units import WORD_BYTES
 
 MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
+
+STORE = "STL"
+SPILLS = (STORE, "LDL")
+"""Opcodes that keep registers on the stack of a thread, and take them back."""
 
 PACKS = "F2FP"
 """Opcode that rounds two f32 to a word of an operand."""
@@ -86,6 +93,8 @@ def name_mmas(
             named[position] = naming.name(sass)
         elif one is not None and isinstance(naming.lanes.op(one.op), Ldmatrix | LoadFragment):
             naming.load(sass, one.op)
+        elif sass.name in SPILLS:
+            naming.spill(sass, step)
         else:
             naming.write(sass, position)
     naming.check_all()
@@ -107,6 +116,7 @@ class _Naming:
         self.missing = {(key, part) for key, product in self.products.items() for part in range(len(product.parts))}
         self.holds: dict[int, _Fragment] = {}
         self.packed: dict[int, int] = {}
+        self.stack: dict[int, tuple[_Fragment | None, int | None]] = {}  # by byte address
         self.rows: dict[_Key, list[tuple[int, ...]]] = {}
 
     def _op(self, step: Any) -> Any:
@@ -181,10 +191,33 @@ class _Naming:
         if words is not None:
             self.packed[destination.number] = words
 
+    def spill(self, sass: Sass, step: ExecutedInstruction) -> None:
+        """Note a store to the stack, or a load from it: a word there is what the register held that it comes from."""
+        assert step.address is not None
+        stores = sass.name == STORE
+        first, place = sass.operand("v" if stores else "d", Register).number, int(step.address[0])
+        for part in range(words_moved(sass)):
+            register, slot = first + part, place + part * WORD_BYTES
+            if stores:
+                self.stack[slot] = self.holds.get(register), self.packed.get(register)
+                continue
+            fragment, words = self.stack.get(slot, (None, None))
+            self.holds.pop(register, None)
+            self.packed.pop(register, None)
+            if fragment is not None:
+                self.holds[register] = fragment
+            if words is not None:
+                self.packed[register] = words
+
     def skip(self, k_tiles: int) -> None:
         """Name the fragments in registers after ``k_tiles`` k tiles that were skipped and brought the like."""
         for number, one in self.holds.items():
-            self.holds[number] = _Fragment(self.kernel.advanced(one.step, k_tiles), one.register)
+            self.holds[number] = self._later(one, k_tiles)
+        for place, (fragment, words) in self.stack.items():
+            self.stack[place] = None if fragment is None else self._later(fragment, k_tiles), words
+
+    def _later(self, one: _Fragment, k_tiles: int) -> _Fragment:
+        return _Fragment(self.kernel.advanced(one.step, k_tiles), one.register)
 
     def check_all(self) -> None:
         """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from gpusim.lower.sass.operands import PT, RZ, Constant, Immediate, Predicate, Register, SassOperand
+from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.lower.sass.words import Modifiers, Operation, UnknownOpcode, Word, optional, when
 
 ValueKind: TypeAlias = Literal["integer", "signed", "float", "halves"]
@@ -40,6 +40,7 @@ class Arithmetic:
         fields: Lowest bit and width of role ``k``.
         uniform: The opcode works on the uniform register file.
         adder: The opcode is a sum, whose second source takes the third slot's reuse bit.
+        idle: Value of the bits of fields that other forms of the opcode have. Any other value is refused.
     """
 
     name: str
@@ -53,7 +54,18 @@ class Arithmetic:
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
     uniform: bool = False
     adder: bool = False
+    idle: int = 0
 
+
+NO_CARRY = 0xF << 87 | 0xF << 77
+"""Both predicate sources, inverted PT."""
+
+NO_CARRY_IN = 0xF << 87
+NO_PREDICATE = PT << 81
+NO_C = RZ << 64
+NO_UNIFORM_C = URZ << 64
+ALL_BYTES = 0xF << 72
+"""Idle fields: the first predicate source; the first predicate destination; source c; the bytes that MOV moves."""
 
 COMPARISONS = ("F", "LT", "EQ", "LE", "GT", "NE", "GE", "T")
 FLOAT_COMPARISONS = (
@@ -141,8 +153,8 @@ def _float(w: Word) -> list[str]:
 
 
 def _f2fp(w: Word) -> list[str]:
-    kind = when(w.flag(76), "BF16")
-    return [*kind, "PACK_AB"] if w.architecture < 86 else [*(kind or ["F16"]), "F32", "PACK_AB"]
+    kind, what = when(w.flag(76), "BF16"), "MERGE_C" if w.flag(78) else "PACK_AB"
+    return [*kind, what] if w.architecture < 89 else [*(kind or ["F16"]), "F32", what]
 
 
 def _i2f(w: Word) -> list[str]:
@@ -200,15 +212,29 @@ def _minmax(bit: int) -> Modifiers:
     return lambda w: when(not w.flag(bit), "U32")
 
 
+def _isetp_roles(w: Word) -> str:
+    return "p q a b x z" if w.flag(72) else "p q a b x"
+
+
+def _product(
+    name: str, roles: Callable[[Word], str], modifiers: Modifiers, *, idle: int = NO_CARRY_IN, uniform: bool = False
+) -> Arithmetic:
+    return Arithmetic(
+        name, roles, modifiers, "-x", "signed", signed_sources="c", uniform=uniform, idle=idle
+    )
+
+
 ARITHMETIC: dict[int, Arithmetic] = {
-    0x002: Arithmetic("MOV", "d b"),
+    0x002: Arithmetic("MOV", "d b", idle=ALL_BYTES),
     0x007: Arithmetic("SEL", "d a b x"),
     0x008: Arithmetic("FSEL", "d a b x", sign="-", absolute=True, values="float"),
     0x009: Arithmetic("FMNMX", "d a b x", lambda w: when(w.flag(80), "FTZ"), "-", absolute=True, values="float"),
     0x00B: Arithmetic("FSETP", "p q a b x", _fsetp, "-", absolute=True, values="float"),
-    0x00C: Arithmetic("ISETP", lambda w: "p q a b x z" if w.flag(72) else "p q a b x", _isetp, values="signed"),
-    0x010: Arithmetic("IADD3", _add_roles, _carry, "-x", values="signed"),
-    0x011: Arithmetic("LEA", _lea_roles, _lea, "-x", signed_sources="ab", fields={"k": (75, 5)}),
+    0x00C: Arithmetic("ISETP", _isetp_roles, _isetp, values="signed", idle=PT << 68),
+    0x010: Arithmetic("IADD3", _add_roles, _carry, "-x", values="signed", idle=NO_CARRY),
+    0x011: Arithmetic(
+        "LEA", _lea_roles, _lea, "-x", signed_sources="ab", fields={"k": (75, 5)}, idle=NO_CARRY_IN | NO_C
+    ),
     0x012: Arithmetic("LOP3", "?p d a b c k x", _lop, fields={"k": (72, 8)}),
     0x013: Arithmetic("IABS", "d b"),
     0x016: Arithmetic("PRMT", "d a b c", _prmt),
@@ -216,7 +242,7 @@ ARITHMETIC: dict[int, Arithmetic] = {
     0x019: Arithmetic("SHF", "d a b c", _shf),
     0x01A: Arithmetic("SGXT", "d a b", _minmax(73)),
     0x01B: Arithmetic("BMSK", "d a b"),
-    0x020: Arithmetic("FMUL", "d a b", _float, "-", absolute=True, values="float"),
+    0x020: Arithmetic("FMUL", "d a b", _float, "-", absolute=True, values="float", idle=4 << 84),
     0x021: Arithmetic(
         "FADD",
         lambda w: "d a c" if w.bits(9, 3) in (2, 3, 7) else "d a b",
@@ -227,9 +253,9 @@ ARITHMETIC: dict[int, Arithmetic] = {
         adder=True,
     ),
     0x023: Arithmetic("FFMA", "d a b c", _float, "-", values="float"),
-    0x024: Arithmetic("IMAD", _low_multiply_roles, _imad, "-x", signed_sources="c", values="signed"),
-    0x025: Arithmetic("IMAD", _multiply_roles, _long_multiply("WIDE"), "-x", signed_sources="c", values="signed"),
-    0x027: Arithmetic("IMAD", _multiply_roles, _long_multiply("HI"), "-x", signed_sources="c", values="signed"),
+    0x024: _product("IMAD", _low_multiply_roles, _imad, idle=NO_CARRY_IN | NO_PREDICATE),
+    0x025: _product("IMAD", _multiply_roles, _long_multiply("WIDE")),
+    0x027: _product("IMAD", _multiply_roles, _long_multiply("HI")),
     0x030: Arithmetic(
         "HADD2",
         lambda w: "d a c" if w.bits(9, 3) in (2, 3, 7) else "d a b",
@@ -244,38 +270,40 @@ ARITHMETIC: dict[int, Arithmetic] = {
     0x035: Arithmetic("HFMA2", "d a b c", lambda _: ["MMA"], "-", values="halves", swizzled=True),
     0x036: Arithmetic("VIADD", "d a b", sign="-"),
     0x03C: Arithmetic("HMMA", "d a b c", _hmma),
-    0x03E: Arithmetic("F2FP", "d a b", _f2fp, values="float"),
+    0x03E: Arithmetic("F2FP", lambda w: "d b c" if w.flag(78) else "d a b", _f2fp, values="float", idle=NO_C),
     0x040: Arithmetic("HMNMX2", "d a b x", values="halves", swizzled=True),
     0x043: Arithmetic("F2IP", "d a b c", _f2ip, values="float"),
-    0x045: Arithmetic("I2FP", "d b", _i2fp),
+    0x045: Arithmetic("I2FP", "d b", _i2fp, idle=1 << 76),
     0x046: Arithmetic("VIADDMNMX", "d a b c x", _minmax(72), "-", signed_sources="b"),
-    0x048: Arithmetic("VIMNMX", "d a b x", _minmax(72), values="signed"),
+    0x048: Arithmetic("VIMNMX", "d a b x", _minmax(72), values="signed", idle=NO_PREDICATE | PT << 84),
     0x082: Arithmetic("UMOV", "d b", uniform=True),
     0x087: Arithmetic("USEL", "d a b x", uniform=True),
-    0x08C: Arithmetic(
-        "UISETP", lambda w: "p q a b x z" if w.flag(72) else "p q a b x", _isetp, uniform=True, values="signed"
+    0x08C: Arithmetic("UISETP", _isetp_roles, _isetp, uniform=True, values="signed", idle=PT << 68),
+    0x090: Arithmetic("UIADD3", _add_roles, _carry, "-x", uniform=True, values="signed", idle=NO_CARRY),
+    0x091: Arithmetic(
+        *("ULEA", _lea_roles, _lea, "-x"),
+        signed_sources="ab",
+        fields={"k": (75, 5)},
+        uniform=True,
+        idle=NO_CARRY_IN | NO_UNIFORM_C,
     ),
-    0x090: Arithmetic("UIADD3", _add_roles, _carry, "-x", uniform=True, values="signed"),
-    0x091: Arithmetic("ULEA", _lea_roles, _lea, "-x", signed_sources="ab", fields={"k": (75, 5)}, uniform=True),
     0x092: Arithmetic("ULOP3", "?p d a b c k x", _lop, fields={"k": (72, 8)}, uniform=True),
     0x096: Arithmetic("UPRMT", "d a b c", _prmt, uniform=True),
     0x099: Arithmetic("USHF", "d a b c", _shf, uniform=True),
     0x09B: Arithmetic("UBMSK", "d a b", uniform=True),
-    0x0A4: Arithmetic("UIMAD", _low_multiply_roles, _imad, "-x", uniform=True, signed_sources="c", values="signed"),
-    0x0A5: Arithmetic(
-        "UIMAD", _multiply_roles, _long_multiply("WIDE"), "-x", uniform=True, signed_sources="c", values="signed"
-    ),
-    0x0BD: Arithmetic("UFLO", "d b", _flo, uniform=True),
+    0x0A4: _product("UIMAD", _low_multiply_roles, _imad, idle=NO_CARRY_IN | NO_PREDICATE, uniform=True),
+    0x0A5: _product("UIMAD", _multiply_roles, _long_multiply("WIDE"), uniform=True),
+    0x0BD: Arithmetic("UFLO", "d b", _flo, uniform=True, idle=NO_PREDICATE),
     0x0BE: Arithmetic("UBREV", "d b", uniform=True),
     0x0BF: Arithmetic("UPOPC", "d b", uniform=True),
-    0x100: Arithmetic("FLO", "d b", _flo),
+    0x100: Arithmetic("FLO", "d b", _flo, idle=NO_PREDICATE),
     0x101: Arithmetic("BREV", "d b"),
-    0x104: Arithmetic("F2F", "d b", lambda _: ["F16", "F32"], values="float"),
-    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True),
+    0x104: Arithmetic("F2F", "d b", lambda _: ["F16", "F32"], values="float", idle=1 << 75 | 2 << 84),
+    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, idle=2 << 84),
     0x106: Arithmetic("I2F", "d b", _i2f),
-    0x108: Arithmetic("MUFU", "d b", lambda w: [MUFU[w.bits(74, 4) % len(MUFU)]], "-", absolute=True, values="float"),
+    0x108: Arithmetic("MUFU", "d b", lambda w: [MUFU[w.bits(74, 4)]], "-", absolute=True, values="float"),
     0x109: Arithmetic("POPC", "d b"),
-    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True),
+    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, idle=3 << 84),
     0x112: Arithmetic("I2F", "d b", _i2f),
 }
 """Regular opcodes by bits 0 to 8. Uniform opcodes have bit 7 set and read uniform registers."""
@@ -297,6 +325,10 @@ def decode_arithmetic(word: Word) -> Operation | None:
         if not (role != name and operand == Predicate(PT, entry.uniform)):
             shown.append(name)
     modifiers = entry.modifiers(word)
+    sources = [operands[role] for role in "abc" if role in operands]
+    if form not in CONSTANTS and word.flag(91) != any(isinstance(one, Register) and one.uniform for one in sources):
+        raise UnknownOpcode(f"{entry.name} whose operands are of another register file is not known")
+    word.require_read(entry.name, entry.idle)
     return Operation(".".join([entry.name, *modifiers]), operands, tuple(shown), entry.uniform)
 
 
@@ -308,6 +340,9 @@ SWAPPED = (2, 3, 7)
 
 IMMEDIATES, CONSTANTS = (2, 4), (3, 5)
 """Forms in which bits 32 to 63 hold an immediate, or an address in a constant bank."""
+
+UNIFORM_SOURCES = (6, 7)
+"""Forms in which bits 32 to 63 hold a uniform register."""
 
 PREDICATE_DESTINATIONS = {"p": 81, "q": 84}
 PREDICATE_SOURCES = {"x": (87, 90), "y": (77, 80), "z": (68, 71)}
@@ -346,7 +381,7 @@ def _source(word: Word, entry: Arithmetic, role: str) -> SassOperand:
             raise UnknownOpcode("a constant bank chosen by a uniform register is not decoded")
         sign, absolute_value = _sign(word, entry, role, 63), _absolute(word, entry, 62)
         return Constant(word.bits(54, 5), word.bits(40, 14) * 4, None, sign, absolute_value)
-    uniform = entry.uniform or form in (6, 7)
+    uniform = entry.uniform or form in UNIFORM_SOURCES
     return _register(word, entry, role, 32, reuse, negated=63, absolute=62, uniform=uniform)
 
 

@@ -17,7 +17,8 @@ from gpusim.errors import BadInput
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
-from gpusim.lower.sass.emulate_registers import MASK, Execute, LaneWords, Registers, reader, result, tester, word
+from gpusim.lower.sass.emulate_memory import loaded, words_moved
+from gpusim.lower.sass.emulate_registers import Execute, LaneWords, Registers, reader, result, tester, word
 from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
 from gpusim.lower.sass.repeat import ExecutedInstruction, Loop, Path, Turns
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -32,7 +33,6 @@ MOST_STEPS = 20_000_000
 STACK_POINTER_AT = 0x28
 """Byte offset of the stack pointer in constant bank 0. Source: the first instruction of every kernel with a stack."""
 
-WIDTHS = {"U8": 1, "S8": 1, "U16": 1, "S16": 1, "64": 2, "128": 4}
 WHOLE_WARP = -1
 """Key for WARPSYNC among the keys of the convergence barriers, 0 to 15 for B0 to B15."""
 
@@ -267,25 +267,24 @@ class _Emulation:
         self._note(at, lanes, address)
         register = result(sass)
         read = self.warp.load_shared if sass.name == "LDS" else self.warp.load
-        for part in range(_width(sass)):
-            value = np.zeros(WARP_SIZE, dtype=np.int64) if read is None else read(address + 4 * part)
-            self.registers.write(register, value.astype(np.uint64) & MASK, lanes, part)
+        for part in range(words_moved(sass)):
+            self.registers.write(register, loaded(sass, read or np.zeros_like, address, part), lanes, part)
 
     def load_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         address = self._address(sass)
         register = result(sass)
-        for part in range(_width(sass)):
+        for part in range(words_moved(sass)):
             value = self.local[self._local_rows(sass, address, lanes, part), np.arange(WARP_SIZE)]
             self.registers.write(register, value, lanes, part)
-        self._note(at, lanes)
+        self._note(at, lanes, address)
 
     def store_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         address = self._address(sass)
-        for part in range(_width(sass)):
+        for part in range(words_moved(sass)):
             rows = self._local_rows(sass, address, lanes, part)
             value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (WARP_SIZE,))
             self.local[rows[lanes], np.nonzero(lanes)[0]] = value[lanes]
-        self._note(at, lanes)
+        self._note(at, lanes, address)
 
     def _local_rows(self, sass: Sass, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
         rows = np.where(lanes, address // 4 + part, 0)
@@ -296,8 +295,8 @@ class _Emulation:
     def load_constant(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         constant, register = sass.operand("m", Constant), result(sass)
         # All words are read before the first is written, because the index may lie in the register that is loaded.
-        loaded = [reader(constant, part)(self.registers) for part in range(_width(sass))]
-        for part, value in enumerate(loaded):
+        words = [reader(constant, part)(self.registers) for part in range(words_moved(sass))]
+        for part, value in enumerate(words):
             self.registers.write(register, value, lanes, part)
         self._note(at, lanes)
 
@@ -362,11 +361,6 @@ def _bank(warp: EmulatedWarp) -> bytes:
     bank[: len(head)] = head
     bank[STACK_POINTER_AT : STACK_POINTER_AT + 4] = warp.local_bytes.to_bytes(4, "little")
     return bytes(bank)
-
-
-def _width(sass: Sass) -> int:
-    """Return the 32-bit words per lane that a memory instruction moves."""
-    return next((WIDTHS[m] for m in sass.modifiers if m in WIDTHS), 1)
 
 
 def _compile(sass: Sass) -> Execute:

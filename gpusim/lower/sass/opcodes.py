@@ -74,12 +74,14 @@ class Irregular:
         operands: Returns the operands of a word by role.
         hidden: Roles of predicates that the text leaves out if they are always true.
         uniform: The guard is a uniform predicate.
+        idle: Value of the bits of fields that other forms of the opcode have. Any other value is refused.
     """
 
     modifiers: Callable[[Word], list[str]]
     operands: Fields
     hidden: str = ""
     uniform: bool = False
+    idle: int = 0
 
 
 def _size(w: Word) -> list[str]:
@@ -151,6 +153,18 @@ def _ldg(w: Word) -> dict[str, SassOperand]:
         "m": _global(w, 32),
         "x": Predicate(w.bits(64, 3) ^ PT, inverted=w.flag(67)),
     }
+
+
+def _ldg_modifiers(w: Word) -> list[str]:
+    return ["E", *_eviction(w), *optional(PREFETCHES[w.bits(68, 2)]), *_size(w), *_order(w)]
+
+
+def _stg_modifiers(w: Word) -> list[str]:
+    return ["E", *_eviction(w), *_size(w), *_order(w)]
+
+
+def _stg(w: Word) -> dict[str, SassOperand]:
+    return {"m": _global(w, 64), "v": _data(w)}
 
 
 def _ldgsts_modifiers(w: Word) -> list[str]:
@@ -283,8 +297,15 @@ def _atomic(w: Word) -> list[str]:
 def _atomic_address(w: Word) -> Memory:
     if w.bits(0, 12) in TURING_GLOBAL:
         return _global(w, 64)
-    descriptor = Register(w.bits(64, 6), uniform=True) if w.architecture >= 90 else None
+    uniform = Register(w.bits(64, 6), uniform=True)
+    if not w.flag(70):
+        return Memory(Register(w.bits(24, 8)), w.signed(40, 24), uniform, wide=True)
+    descriptor = uniform if w.architecture >= 90 else None
     return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, descriptor=descriptor)
+
+
+def _atomg(w: Word) -> dict[str, SassOperand]:
+    return {"p": _predicate(w, 81), "d": _d(w), "m": _atomic_address(w), "v": _data(w)}
 
 
 def _shared_atomic(w: Word) -> list[str]:
@@ -383,20 +404,30 @@ def _plain(_: Word) -> list[str]:
     return []
 
 
+ALWAYS = PT << 87
+UNCOUNTED = ALWAYS | 1 << 86
+PAIR, WITH_UNIFORM = 1 << 72, 0b11 << 90
+NORMAL_EVICTION = 1 << 84
+"""Idle fields: a predicate source; that and how a call is counted; a 64-bit address, plain or with a uniform register."""
+
+
 def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:
     return lambda _: list(modifiers)
 
 
 IRREGULAR: dict[int, tuple[str, Irregular]] = {
-    0x237: ("IMMA", Irregular(_imma_modifiers, _imma)),
+    0x237: ("IMMA", Irregular(_imma_modifiers, _imma, idle=1 << 74)),
     0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(_fixed("16", "MT88"), lambda w: {"d": _d(w), "a": Register(w.bits(24, 8))})),
-    0x38C: ("ATOMS", Irregular(_shared_atomic, lambda w: {"d": _d(w), "m": _shared(w, 64), "v": _data(w)})),
+    **dict.fromkeys(
+        (0x38C, 0x98C),
+        ("ATOMS", Irregular(_shared_atomic, lambda w: {"d": _d(w), "m": _shared(w, 64), "v": _data(w)})),
+    ),
     0x31C: ("B2R", Irregular(_fixed("RESULT"), lambda w: {"d": _d(w), "p": _predicate(w, 81)})),
     0x355: ("BMOV", Irregular(lambda w: ["32", *when(w.flag(84), "CLEAR")], _bmov)),
-    0x387: ("STL", Irregular(_size, lambda w: {"m": _local(w), "v": _data(w)})),
+    0x387: ("STL", Irregular(_size, lambda w: {"m": _local(w), "v": _data(w)}, idle=NORMAL_EVICTION)),
     **dict.fromkeys((0x388, 0x988), ("STS", Irregular(_size, lambda w: {"m": _shared(w, 64), "v": _data(w)}))),
-    **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(_plain, _to_uniform))),
+    **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(_plain, _to_uniform, idle=PT << 81))),
     0x5AB: ("CGAERRBAR", Irregular(_plain, _nothing)),
     0x803: ("P2R", Irregular(_byte, _predicates_to_register)),
     0x804: ("R2P", Irregular(_plain, _register_to_predicates)),
@@ -414,59 +445,49 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x89C: ("UPLOP3", Irregular(_fixed("LUT"), _plop3(uniform=True), uniform=True)),
     0x918: ("NOP", Irregular(_plain, _nothing)),
     0x919: ("S2R", Irregular(_plain, lambda w: {"d": _d(w), "n": _special(w)})),
-    0x91A: ("DEPBAR", Irregular(_fixed("LE"), _depbar)),
-    0x941: ("BSYNC", Irregular(_plain, lambda w: {"n": _convergence(w)})),
-    0x942: ("BREAK", Irregular(_plain, lambda w: {"n": _convergence(w)})),
-    0x944: ("CALL", Irregular(_fixed("REL", "NOINC"), lambda w: {"t": _branch_target(w)})),
-    0x945: ("BSSY", Irregular(_plain, lambda w: {"n": _convergence(w), "t": _near_target(w)})),
-    0x946: ("YIELD", Irregular(_plain, _nothing)),
+    0x91A: ("DEPBAR", Irregular(_fixed("LE"), _depbar, idle=1 << 47)),
+    0x941: ("BSYNC", Irregular(_plain, lambda w: {"n": _convergence(w)}, idle=ALWAYS)),
+    0x942: ("BREAK", Irregular(_plain, lambda w: {"n": _convergence(w)}, idle=ALWAYS)),
+    0x944: ("CALL", Irregular(_fixed("REL", "NOINC"), lambda w: {"t": _branch_target(w)}, idle=UNCOUNTED)),
+    0x945: ("BSSY", Irregular(_plain, lambda w: {"n": _convergence(w), "t": _near_target(w)}, idle=ALWAYS)),
+    0x946: ("YIELD", Irregular(_plain, _nothing, idle=ALWAYS)),
     0x947: ("BRA", Irregular(lambda w: optional(("", "U", "DIV", "CONV")[w.bits(32, 2)]), _branch, hidden="x")),
     0x948: (
         "WARPSYNC",
-        Irregular(lambda w: when(w.architecture >= 90, "ALL"), lambda w: {"k": Immediate(w.bits(32, 32))}),
+        Irregular(
+            lambda w: when(w.architecture >= 90, "ALL"), lambda w: {"k": Immediate(w.bits(32, 32))}, idle=ALWAYS
+        ),
     ),
     0x94D: ("EXIT", Irregular(_plain, lambda w: {"x": _predicate(w, 87, 90)}, hidden="x")),
     0x950: (
         "RET",
-        Irregular(_fixed("REL", "NODEC"), lambda w: {"a": Register(w.bits(24, 8)), "t": _branch_target(w)}),
-    ),
-    0x95D: ("NANOSLEEP", Irregular(_plain, lambda w: {"k": Immediate(w.bits(32, 32))})),
-    0x980: ("LD", Irregular(lambda w: ["E", *_size(w), *_order(w)], lambda w: {"d": _d(w), "m": _global(w, 32)})),
-    **dict.fromkeys(
-        (0x381, 0x981),
-        (
-            "LDG",
-            Irregular(
-                lambda w: ["E", *_eviction(w), *optional(PREFETCHES[w.bits(68, 2)]), *_size(w), *_order(w)],
-                _ldg,
-                hidden="px",
-            ),
+        Irregular(
+            _fixed("REL", "NODEC"), lambda w: {"a": Register(w.bits(24, 8)), "t": _branch_target(w)}, idle=UNCOUNTED
         ),
     ),
+    0x95D: ("NANOSLEEP", Irregular(_plain, lambda w: {"k": Immediate(w.bits(32, 32))})),
+    0x980: (
+        "LD",
+        Irregular(
+            lambda w: ["E", *_size(w), *_order(w)],
+            lambda w: {"d": _d(w), "m": _global(w, 32)},
+            idle=PAIR | WITH_UNIFORM | NORMAL_EVICTION | PT << 81,
+        ),
+    ),
+    0x381: ("LDG", Irregular(_ldg_modifiers, _ldg, hidden="px", idle=PAIR)),
+    0x981: ("LDG", Irregular(_ldg_modifiers, _ldg, hidden="px", idle=PAIR | WITH_UNIFORM)),
     0x983: (
         "LDL",
         Irregular(lambda w: [*_eviction(w), *_size(w)], lambda w: {"d": _d(w), "m": _local(w)}),
     ),
     0x984: ("LDS", Irregular(_lds_modifiers, lambda w: {"d": _d(w), "m": _shared(w)})),
-    **dict.fromkeys(
-        (0x386, 0x986),
-        (
-            "STG",
-            Irregular(
-                lambda w: ["E", *_eviction(w), *_size(w), *_order(w)], lambda w: {"m": _global(w, 64), "v": _data(w)}
-            ),
-        ),
-    ),
+    0x386: ("STG", Irregular(_stg_modifiers, _stg, idle=PAIR)),
+    0x986: ("STG", Irregular(_stg_modifiers, _stg, idle=PAIR | WITH_UNIFORM)),
     0x98E: ("RED", Irregular(_atomic, lambda w: {"m": _atomic_address(w), "v": _data(w)})),
-    0x98F: ("CCTL", Irregular(_cache, _nothing)),
+    0x98F: ("CCTL", Irregular(_cache, _nothing, idle=RZ << 24)),
     0x992: ("MEMBAR", Irregular(_fence, _nothing)),
-    **dict.fromkeys(
-        (0x3A8, 0x9A8),
-        (
-            "ATOMG",
-            Irregular(_atomic, lambda w: {"p": _predicate(w, 81), "d": _d(w), "m": _atomic_address(w), "v": _data(w)}),
-        ),
-    ),
+    0x3A8: ("ATOMG", Irregular(_atomic, _atomg, idle=RZ << 64 | PAIR | NORMAL_EVICTION)),
+    0x9A8: ("ATOMG", Irregular(_atomic, _atomg, idle=1 << 71 | PAIR | NORMAL_EVICTION | 1 << 91)),
     0x9AB: ("ERRBAR", Irregular(_plain, _nothing)),
     0x9AF: ("LDGDEPBAR", Irregular(_plain, _nothing)),
     0x9C3: ("S2UR", Irregular(_plain, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)})),
@@ -479,7 +500,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     ),
     0xB1D: ("BAR", Irregular(_bar_modifiers, _bar, hidden="x")),
     0xB82: ("LDC", Irregular(_size, lambda w: {"d": _d(w), "m": _constant(w)})),
-    0xFAE: ("LDGSTS", Irregular(_ldgsts_modifiers, _ldgsts, hidden="x")),
+    0xFAE: ("LDGSTS", Irregular(_ldgsts_modifiers, _ldgsts, hidden="x", idle=1 << 70 | 1 << 91)),
     **dict.fromkeys(
         (0x389, 0x589, 0x989, 0xF89),
         ("SHFL", Irregular(lambda w: [("IDX", "UP", "DOWN", "BFLY")[w.bits(58, 2)]], _shuffle)),
@@ -507,6 +528,7 @@ def decode_operation(value: int, address: int, architecture: int) -> Operation:
     name, fields = entry
     operands = fields.operands(word)
     modifiers = fields.modifiers(word)
+    word.require_read(name, fields.idle)
     shown = tuple(role for role, operand in operands.items() if _is_shown(word, name, fields, role, operand))
     return Operation(".".join([name, *modifiers]), operands, shown, fields.uniform)
 

@@ -11,24 +11,32 @@ class UnknownOpcode(Exception):
     """The opcode of an instruction word, or the value of one of its fields, is not known."""
 
 
-@dataclass(frozen=True, slots=True)
+OPERATION_BITS = range(16, 105)
+"""Bits that say what an instruction does to what, beside the opcode. Its guard is below, its control field above."""
+
+
+@dataclass(slots=True)
 class Word:
     """
-    The bits of one instruction.
+    The bits of one instruction, and which of them were read.
 
     Attributes:
         value: The 128 bits.
         address: Byte address in the kernel's text.
         architecture: Compute capability of the target as 10 * major + minor.
+        read: A bit is set where that of ``value`` was read.
     """
 
     value: int
     address: int
     architecture: int
+    read: int = 0
 
     def bits(self, low: int, width: int) -> int:
         """Return an unsigned field of ``width`` bits from bit ``low``."""
-        return self.value >> low & (1 << width) - 1
+        field = (1 << width) - 1
+        self.read |= field << low
+        return self.value >> low & field
 
     def signed(self, low: int, width: int) -> int:
         """Return a two's-complement field of ``width`` bits from bit ``low``."""
@@ -37,7 +45,23 @@ class Word:
 
     def flag(self, bit: int) -> bool:
         """Return one bit."""
+        self.read |= 1 << bit
         return bool(self.value >> bit & 1)
+
+    def require_read(self, name: str, idle: int) -> None:
+        """
+        Check that no bit was left unread that might mean something.
+
+        Args:
+            name: The opcode, for the message.
+            idle: Value of the bits that the opcode's other forms use.
+
+        Raises:
+            UnknownOpcode: A bit that was not read is not as in ``idle``. The message names the bits.
+        """
+        if (self.value ^ idle) & ~self.read & _OPERATION:
+            odd = [str(bit) for bit in OPERATION_BITS if (self.value ^ idle) & ~self.read & 1 << bit]
+            raise UnknownOpcode(f"{name} with {self.value & ~self.read & _OPERATION:#x} in bits {', '.join(odd)} is not known")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +81,8 @@ class Operation:
     shown: tuple[str, ...]
     uniform: bool = False
 
+
+_OPERATION = sum(1 << bit for bit in OPERATION_BITS)
 
 Modifiers: TypeAlias = Callable[[Word], list[str]]
 
