@@ -211,6 +211,7 @@ class KernelRunner:
                 index=warp,
                 constants=self.constants,
                 compiler_constants=self.cubin.compiler_constants,
+                parameters_at=self.cubin.parameters_at,
                 local_bytes=self.cubin.local_bytes,
                 load=self.kernel.memory(block),
                 load_shared=lambda address: self.kernel.shared_words(address - self.shared_base),

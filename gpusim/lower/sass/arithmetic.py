@@ -200,6 +200,15 @@ def _hmma(w: Word) -> list[str]:
     return [shape, "F32" if w.flag(76) else "F16", *kind]
 
 
+def _f2fp_roles(w: Word) -> str:
+    """Return the roles of F2FP, which packs a and b, or puts b beside a half of c."""
+    if not w.flag(78):
+        return "d a b"
+    if w.bits(24, 8) != RZ:
+        raise UnknownOpcode("F2FP.MERGE_C with a first source is not known")
+    return "d b c"
+
+
 def _flo(w: Word) -> list[str]:
     return [*when(not w.flag(73), "U32"), *when(w.flag(74), "SH")]
 
@@ -270,7 +279,7 @@ ARITHMETIC: dict[int, Arithmetic] = {
     0x035: Arithmetic("HFMA2", "d a b c", lambda _: ["MMA"], "-", values="halves", swizzled=True),
     0x036: Arithmetic("VIADD", "d a b", sign="-"),
     0x03C: Arithmetic("HMMA", "d a b c", _hmma),
-    0x03E: Arithmetic("F2FP", lambda w: "d b c" if w.flag(78) else "d a b", _f2fp, values="float", idle=NO_C),
+    0x03E: Arithmetic("F2FP", _f2fp_roles, _f2fp, values="float", idle=NO_C),
     0x040: Arithmetic("HMNMX2", "d a b x", values="halves", swizzled=True),
     0x043: Arithmetic("F2IP", "d a b c", _f2ip, values="float"),
     0x045: Arithmetic("I2FP", "d b", _i2fp, idle=1 << 76),

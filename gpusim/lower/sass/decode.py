@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpusim.errors import BadInput
+from gpusim.errors import Unsupported
 from gpusim.lower.sass.opcodes import decode_operation
 from gpusim.lower.sass.operands import PT, Predicate, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode
@@ -114,10 +114,10 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
         architecture: 10 * major + minor of the target, 75 to 90.
 
     Raises:
-        BadInput: The architecture is not one of these, or an opcode is unknown. The message has its address and word.
+        Unsupported: The architecture is not one of these, or an opcode is unknown. The message has its address and word.
     """
     if not 75 <= architecture <= 90:
-        raise BadInput(f"architecture: machine code of sm_75 to sm_90 can be decoded, got sm_{architecture}")
+        raise Unsupported(f"machine code of sm_75 to sm_90 can be decoded, got sm_{architecture}")
     return tuple(
         decode_word(int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little"), at, architecture)
         for at in range(0, len(code), INSTRUCTION_BYTES)
@@ -134,12 +134,13 @@ def decode_word(word: int, address: int, architecture: int) -> Sass:
         architecture: Compute capability of the target as 10 * major + minor.
 
     Raises:
-        BadInput: The opcode is unknown.
+        Unsupported: The opcode is unknown, or one of its bits. The message has the word.
     """
     try:
         operation = decode_operation(word, address, architecture)
-    except UnknownOpcode as error:
-        raise BadInput(f"text {address:#06x}: {error} (word {word:032x})") from error
+    except (UnknownOpcode, IndexError) as error:
+        what = str(error) if isinstance(error, UnknownOpcode) else "the value of a field is not known"
+        raise Unsupported(f"text {address:#06x}: {what} (word {word:032x})") from error
     guard = Predicate(word >> 12 & 7, operation.uniform, bool(word >> 15 & 1))
     return Sass(address, operation.mnemonic, guard, operation.operands, operation.shown, control_field(word))
 

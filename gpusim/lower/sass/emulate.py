@@ -13,16 +13,17 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.errors import BadInput
+from gpusim.errors import Unsupported
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
 from gpusim.lower.sass.emulate_memory import loaded, words_moved
 from gpusim.lower.sass.emulate_registers import Execute, LaneWords, Registers, reader, result, tester, word
+from gpusim.lower.sass.emulated import refused, require_emulated
 from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
 from gpusim.lower.sass.repeat import ExecutedInstruction, Loop, Path, Turns
 from gpusim.lower.stream import INSTRUCTION_BYTES
-from gpusim.units import WARP_SIZE
+from gpusim.units import WARP_SIZE, WORD_BYTES
 
 Load: TypeAlias = Callable[[IntArray], IntArray]
 """Maps the byte addresses of the lanes in one memory to the 32-bit words there."""
@@ -32,6 +33,22 @@ MOST_STEPS = 20_000_000
 
 STACK_POINTER_AT = 0x28
 """Byte offset of the stack pointer in constant bank 0. Source: the first instruction of every kernel with a stack."""
+
+SHARED_BASE_AT, DESCRIPTORS_AT = 0x18, (0x118, 0x208)
+"""
+Byte offsets in constant bank 0 of what is read as 0: where the CTA's shared memory begins, and the pair that describes
+the global window, up to sm_89 and on sm_90.
+"""
+
+KNOWN_WORDS = frozenset(
+    byte // WORD_BYTES
+    for byte in (
+        *range(0, SHARED_BASE_AT + WORD_BYTES, WORD_BYTES),
+        STACK_POINTER_AT,
+        *(at + word for at in DESCRIPTORS_AT for word in (0, WORD_BYTES)),
+    )
+)
+"""Words that the driver writes into constant bank 0 and whose values are known: extents of block and grid, and those."""
 
 WHOLE_WARP = -1
 """Key for WARPSYNC among the keys of the convergence barriers, 0 to 15 for B0 to B15."""
@@ -52,6 +69,7 @@ class EmulatedWarp:
         load: Reads global memory; None reads zeros.
         load_shared: Reads shared memory; None reads zeros.
         compiler_constants: Constant bank 2.
+        parameters_at: Byte of the parameters in ``constants``, below which is what the driver fills in.
     """
 
     ctaid: tuple[int, int, int]
@@ -63,6 +81,7 @@ class EmulatedWarp:
     load: Load | None = None
     load_shared: Load | None = None
     compiler_constants: bytes = b""
+    parameters_at: int = 0
 
 
 def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None) -> Path:
@@ -75,7 +94,7 @@ def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None)
         loop: A loop of which repeating trips are skipped; None executes every trip.
 
     Raises:
-        BadInput: An instruction on the path is not emulated, or the path does not end. The message has its address.
+        Unsupported: An instruction on the path is not emulated, or the path does not end. The message has its address.
     """
     turns = Turns(loop) if loop else None
     return Path(_Emulation(code, warp).run(turns), tuple(turns.skips) if turns else ())
@@ -87,7 +106,8 @@ class _Emulation:
     def __init__(self, code: Sequence[Sass], warp: EmulatedWarp) -> None:
         self.code = code
         self.warp = warp
-        self.registers = Registers(_bank(warp), warp.compiler_constants)
+        unknown = frozenset(range(warp.parameters_at // WORD_BYTES)) - KNOWN_WORDS
+        self.registers = Registers(_bank(warp), warp.compiler_constants, unknown)
         self.local: LaneWords = np.zeros((warp.local_bytes // 4 + 1, WARP_SIZE), dtype=np.uint64)
         self.steps: list[ExecutedInstruction] = []
         self.alive: BoolArray = np.ones(WARP_SIZE, dtype=np.bool_)
@@ -97,6 +117,8 @@ class _Emulation:
         self.arrived: dict[int, tuple[int, BoolArray]] = {}
         self.special = self._special_registers()
         self.compiled: list[Execute | None] = [None] * len(code)
+        self.known = [False] * len(code)
+        self.at = 0
 
     def _special_registers(self) -> dict[str, LaneWords]:
         lanes = np.arange(WARP_SIZE, dtype=np.uint64)
@@ -110,16 +132,30 @@ class _Emulation:
         return values | {name: word(0) for name in ("SR_CgaCtaId", "SR_VIRTUALSMID", "SR_SWINHI", *clocks)}
 
     def run(self, turns: Turns | None) -> list[ExecutedInstruction]:
+        try:
+            return self._follow(turns)
+        except NotImplementedError as error:
+            raise refused(self.code[self.at], str(error)) from error
+        except (KeyError, IndexError, TypeError) as error:
+            if self.at >= len(self.code):
+                raise Unsupported("the warp's path leaves the kernel's code") from error
+            raise refused(self.code[self.at], "this form is not emulated") from error
+
+    def _follow(self, turns: Turns | None) -> list[ExecutedInstruction]:
         at, head = 0, turns.loop.head if turns else -1
         while True:
+            self.at = at
             if at == head and turns:
                 whole = bool(self.active.all()) and not self.waiting and not self.arrived
                 turns.arrive(self.steps, self.registers, self.local, whole=whole)
             if len(self.steps) > MOST_STEPS:
-                raise BadInput(
+                raise Unsupported(
                     f"text {self.code[at].address:#06x}: the warp does not end after {MOST_STEPS} instructions"
                 )
             sass = self.code[at]
+            if not self.known[at]:
+                require_emulated(sass)
+                self.known[at] = True
             guard = sass.guard
             lanes = self.active
             if guard.number != PT or guard.inverted:
@@ -169,7 +205,7 @@ class _Emulation:
             return at
         if self.alive.any():
             stuck = ", ".join(str(self.code[at]) for at, _ in self.arrived.values())
-            raise BadInput(f"the warp's lanes never converge: some wait at {stuck}")
+            raise Unsupported(f"the warp's lanes never converge: some wait at {stuck}")
         return None
 
     def branch(self, at: int, sass: Sass, lanes: BoolArray) -> int:
@@ -210,7 +246,7 @@ class _Emulation:
     def clear_barrier(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         """Execute BMOV.32.CLEAR to RZ: no lane waits at this convergence barrier any more."""
         if "CLEAR" not in sass.modifiers or sass.operand("d", Register).number != RZ:
-            raise BadInput(f"text {sass}: only clearing a convergence barrier is emulated")
+            raise NotImplementedError("only clearing a convergence barrier is emulated")
         self.barriers.pop(sass.operand("n", Named).number, None)
         self._note(at, lanes)
 
@@ -289,7 +325,7 @@ class _Emulation:
     def _local_rows(self, sass: Sass, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
         rows = np.where(lanes, address // 4 + part, 0)
         if (rows < 0).any() or (rows >= len(self.local)).any():
-            raise BadInput(f"text {sass}: local address outside the stack of {self.warp.local_bytes} bytes")
+            raise NotImplementedError(f"local address outside the stack of {self.warp.local_bytes} bytes")
         return rows
 
     def load_constant(self, at: int, sass: Sass, lanes: BoolArray) -> None:
@@ -306,7 +342,7 @@ class _Emulation:
         name = str(sass.operands["n"])
         register = result(sass)
         if name not in self.special:
-            raise BadInput(f"text {sass}: special register {name} is not emulated")
+            raise NotImplementedError(f"special register {name} is not emulated")
         self.registers.write(register, self.special[name], lanes)
         if sass.name == "CS2R" and "32" not in sass.modifiers:
             self.registers.write(register, word(0), lanes, 1)
@@ -366,11 +402,8 @@ def _bank(warp: EmulatedWarp) -> bytes:
 def _compile(sass: Sass) -> Execute:
     make = EXECUTE.get(sass.name)
     if make is None:
-        raise BadInput(f"text {sass}: {sass.name} is not emulated")
-    try:
-        return make(sass)
-    except NotImplementedError as error:
-        raise BadInput(f"text {sass}: {error}") from error
+        raise NotImplementedError(f"{sass.name} is not emulated")
+    return make(sass)
 
 
 CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {

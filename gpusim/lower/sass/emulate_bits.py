@@ -17,7 +17,6 @@ from gpusim.lower.sass.emulate_registers import (
     Registers,
     reader,
     result,
-    sign_of,
     signed,
     tester,
 )
@@ -129,8 +128,6 @@ def unary(function: Callable[[Sass], Callable[[LaneWords], LaneWords]]) -> Calla
 
     def make(sass: Sass) -> Execute:
         read, d, compute = reader(sass.operands["b"]), result(sass), function(sass)
-        if sign_of(sass.operands["b"]):
-            raise NotImplementedError(f"{sass.text}: a negated source is not emulated")
 
         def execute(r: Registers, mask: BoolArray) -> None:
             r.write(d, compute(read(r)), mask)
@@ -168,14 +165,23 @@ def _count(value: LaneWords) -> LaneWords:
     return np.bitwise_count(value).astype(np.uint64)
 
 
+NARROW_INTEGERS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16}
+"""Bits of the integers below a word that I2F converts, by its modifier."""
+
+
 def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:
-    wide = "U64" in sass.modifiers or "S64" in sass.modifiers
-    if wide:
-        raise NotImplementedError(f"{sass.mnemonic}: 64-bit conversions are not emulated")
-    is_unsigned, up = "U32" in sass.modifiers, "RP" in sass.modifiers
+    """I2F and I2FP of a word, or of the low bits of one, to f32, to nearest or upwards."""
+    modifiers = {*sass.modifiers} - {"F32"}
+    if not modifiers <= {"U32", "S32", "RP", *NARROW_INTEGERS}:
+        raise NotImplementedError(f"{sass.mnemonic} is not emulated, only f32 of at most 32 bits, to nearest or RP")
+    is_unsigned, up = not modifiers.isdisjoint({"U8", "U16", "U32"}), "RP" in modifiers
+    bits = next((NARROW_INTEGERS[one] for one in modifiers if one in NARROW_INTEGERS), 32)
+    sign = np.uint64(1 << bits - 1)
 
     def compute(value: LaneWords) -> LaneWords:
-        exact = value.astype(np.float64) if is_unsigned else signed(value).astype(np.float64)
+        low = value & np.uint64((1 << bits) - 1)
+        whole = low.astype(np.int64) if is_unsigned else (low ^ sign).astype(np.int64) - np.int64(sign)
+        exact = whole.astype(np.float64)
         near = exact.astype(np.float32)
         if up:
             near = np.where(near < exact, np.nextafter(near, np.float32(np.inf)), near).astype(np.float32)
@@ -229,7 +235,7 @@ BITWISE: dict[str, Callable[[Sass], Execute]] = {
     **dict.fromkeys(("POPC", "UPOPC"), unary(lambda _: _count)),
     **dict.fromkeys(("FLO", "UFLO"), unary(_find_leading)),
     **dict.fromkeys(("BREV", "UBREV"), unary(lambda _: _reverse)),
-    "I2F": unary(_integer_to_float),
+    **dict.fromkeys(("I2F", "I2FP"), unary(_integer_to_float)),
     "F2I": unary(_float_to_integer),
     "MUFU": unary(_multifunction),
 }

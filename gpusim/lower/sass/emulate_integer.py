@@ -20,6 +20,7 @@ from gpusim.lower.sass.emulate_registers import (
     Registers,
     Test,
     addend,
+    bare_reader,
     reader,
     result,
     sign_of,
@@ -64,8 +65,10 @@ def _multiply(sass: Sass) -> Execute:
     a, b, c = (sass.operands[role] for role in "abc")
     read_a, read_b = reader(a), reader(b)
     read_c, one = addend(c)
-    read_high = reader(c, 1)
+    read_high = bare_reader(c, 1)
     if kind and isinstance(c, Immediate) and c.value >> 31:
+        if unsigned:
+            raise NotImplementedError(f"{sass.mnemonic} with an addend of a set sign bit")
         read_high = lambda _: word(0xFFFFFFFF)  # noqa: E731
     carries = _carries(sass)
     d = result(sass)
@@ -74,7 +77,7 @@ def _multiply(sass: Sass) -> Execute:
     negated = bool(kind) and sign_of(c) == "-"
     if kind and sign_of(c) and (carries or not negated):
         raise NotImplementedError(f"{sass.mnemonic} with an inverted 64-bit addend, or a negated one and a carry")
-    read_low = reader(c) if kind else read_c
+    read_low = bare_reader(c) if kind else read_c
 
     def execute(r: Registers, mask: BoolArray) -> None:
         left, right = read_a(r), read_b(r)
@@ -99,7 +102,7 @@ def _multiply(sass: Sass) -> Execute:
 def _shift_add(sass: Sass) -> Execute:
     """LEA: (a << k) + b. .HI adds the high word of the shifted pair (c, a) instead; .SX32 has a's sign for c."""
     k = np.uint64(sass.operand("k", Immediate).value)
-    read_a = reader(sass.operands["a"])
+    read_a = bare_reader(sass.operands["a"])
     negated = sign_of(sass.operands["a"])
     read_b, one_b = addend(sass.operands["b"])
     high = "HI" in sass.modifiers
@@ -168,7 +171,7 @@ def _set_predicates(sass: Sass) -> Execute:
 
 def _float_reader(operand: SassOperand) -> Callable[[Registers], npt.NDArray[np.float32]]:
     """Return a function that reads an f32 source, with its absolute value and sign applied."""
-    read, negated = reader(operand), sign_of(operand) == "-"
+    read, negated = bare_reader(operand), sign_of(operand) == "-"
     absolute = isinstance(operand, Register | Constant) and operand.absolute
 
     def value(r: Registers) -> npt.NDArray[np.float32]:
@@ -194,6 +197,18 @@ def _set_float_predicates(sass: Sass) -> Execute:
         holds = holds | (np.isnan(a) | np.isnan(b)) if unordered else holds & ~(np.isnan(a) | np.isnan(b))
         r.write_predicate(p, combine(holds, also(r)), mask)
         r.write_predicate(q, combine(~holds, also(r)), mask)
+
+    return execute
+
+
+def _select_float(sass: Sass) -> Execute:
+    """FSEL: one of two f32, with its absolute value and sign applied."""
+    a, b, first = (*(_float_reader(sass.operands[role]) for role in "ab"), tester(sass.operands["x"]))
+    d = result(sass)
+
+    def execute(r: Registers, mask: BoolArray) -> None:
+        chosen: npt.NDArray[np.float32] = np.where(first(r), a(r), b(r))
+        r.write(d, chosen.view(np.uint32).astype(np.uint64), mask)
 
     return execute
 
@@ -264,11 +279,12 @@ EXECUTE: dict[str, Callable[[Sass], Execute]] = {
     **dict.fromkeys(("IMAD", "UIMAD"), _multiply),
     **dict.fromkeys(("LEA", "ULEA"), _shift_add),
     **dict.fromkeys(("ISETP", "UISETP"), _set_predicates),
-    **dict.fromkeys(("SEL", "USEL", "FSEL"), _select),
+    **dict.fromkeys(("SEL", "USEL"), _select),
+    "FSEL": _select_float,
     **dict.fromkeys(("IMNMX", "VIMNMX"), _extreme),
     **dict.fromkeys(("MOV", "UMOV"), _move),
     **dict.fromkeys(
-        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2FP", "I2IP"),
+        ("FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "HMNMX2", "F2FP", "F2F", "F2IP", "I2IP"),
         _data,
     ),
     "VIADDMNMX": _add_extreme,

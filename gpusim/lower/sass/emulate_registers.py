@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.errors import Unsupported
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.units import WARP_SIZE
@@ -38,11 +37,14 @@ class Registers:
         predicates: Predicate registers, shape [8, 32]. Row ``PT`` stays true.
         uniform_predicates: Uniform predicate registers, shape [8, 1]. Row ``PT`` stays true.
         banks: Constant banks by number, as 32-bit words.
+        unknown: Words of the launch's bank that the driver fills in with what is not known.
     """
 
-    __slots__ = ("banks", "predicates", "uniform", "uniform_predicates", "vector")
+    __slots__ = ("banks", "predicates", "uniform", "uniform_predicates", "unknown", "vector")
 
-    def __init__(self, constants: bytes, compiler_constants: bytes = b"") -> None:
+    def __init__(
+        self, constants: bytes, compiler_constants: bytes = b"", unknown: frozenset[int] = frozenset()
+    ) -> None:
         self.vector: LaneWords = np.zeros((256, WARP_SIZE), dtype=np.uint64)
         self.uniform: LaneWords = np.zeros((64, 1), dtype=np.uint64)
         self.predicates: BoolArray = np.zeros((8, WARP_SIZE), dtype=np.bool_)
@@ -50,6 +52,7 @@ class Registers:
         self.predicates[PT] = True
         self.uniform_predicates[PT] = True
         self.banks = {LAUNCH_BANK: _words(constants), COMPILER_BANK: _words(compiler_constants)}
+        self.unknown = unknown
 
     def write(self, register: Register, value: LaneWords, mask: BoolArray, part: int = 0) -> None:
         """Write a destination, or the ``part``-th register after it, in the lanes of ``mask``."""
@@ -79,17 +82,17 @@ class Registers:
             word: Indices of the words, shape [1] or [32].
 
         Raises:
-            Unsupported: The words of the bank are not known, or some lie outside.
+            NotImplementedError: The words of the bank are not known, or some lie outside it.
         """
         words = self.banks.get(bank)
         if words is None:
-            raise Unsupported(f"constant bank {bank} is not known: {BANKS_KNOWN}")
-        if int(word.min()) < 0 or int(word.max()) >= len(words):
-            raise Unsupported(f"byte {4 * int(word.max()):#x} lies outside constant bank {bank} of {4 * len(words)} bytes")
+            raise NotImplementedError(f"constant bank {bank} is not known, only {' and '.join(map(str, self.banks))}")
+        first, last = int(word.min()), int(word.max())
+        if last >= len(words):
+            raise NotImplementedError(f"constant bank {bank} has {4 * len(words)} bytes, byte {4 * last:#x} is read")
+        if bank == LAUNCH_BANK and not self.unknown.isdisjoint((first,) if first == last else word.tolist()):
+            raise NotImplementedError(f"what the driver writes at {4 * first:#x} of constant bank {bank} is not known")
         return words[word]
-
-
-BANKS_KNOWN = "the launch's is 0, that of the compiler's numbers 2"
 
 
 def _words(bank: bytes) -> LaneWords:
@@ -108,7 +111,20 @@ def word(value: int) -> LaneWords:
 
 def reader(operand: SassOperand, part: int = 0) -> Read:
     """
-    Return a function that reads a source, or the ``part``-th 32-bit word of a wide one, without applying its sign.
+    Return a function that reads a source that has no sign, or the ``part``-th 32-bit word of a wide one.
+
+    Raises:
+        TypeError: The operand is no register, immediate or constant.
+        NotImplementedError: It is negated, inverted or an absolute value.
+    """
+    if isinstance(operand, Register | Constant) and (operand.sign or operand.absolute):
+        raise NotImplementedError(f"source {operand} with a sign is not emulated")
+    return bare_reader(operand, part)
+
+
+def bare_reader(operand: SassOperand, part: int = 0) -> Read:
+    """
+    Return what ``reader`` does, for a caller that applies the sign.
 
     Raises:
         TypeError: The operand is no register, immediate or constant.
@@ -162,7 +178,7 @@ def addend(operand: SassOperand) -> tuple[Read, int]:
 
     -v is read as ~v and adds 1, so that the sum carries out as the hardware's adder does. ~v adds 0.
     """
-    read = reader(operand)
+    read = bare_reader(operand)
     sign = sign_of(operand)
     if not sign:
         return read, 0

@@ -298,7 +298,7 @@ def _atomic_address(w: Word) -> Memory:
     if w.bits(0, 12) in TURING_GLOBAL:
         return _global(w, 64)
     uniform = Register(w.bits(64, 6), uniform=True)
-    if not w.flag(70):
+    if not w.flag(71):
         return Memory(Register(w.bits(24, 8)), w.signed(40, 24), uniform, wide=True)
     descriptor = uniform if w.architecture >= 90 else None
     return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, descriptor=descriptor)
@@ -471,7 +471,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
         Irregular(
             lambda w: ["E", *_size(w), *_order(w)],
             lambda w: {"d": _d(w), "m": _global(w, 32)},
-            idle=PAIR | WITH_UNIFORM | NORMAL_EVICTION | PT << 81,
+            idle=PAIR | WITH_UNIFORM | NORMAL_EVICTION,
         ),
     ),
     0x381: ("LDG", Irregular(_ldg_modifiers, _ldg, hidden="px", idle=PAIR)),
@@ -487,7 +487,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x98F: ("CCTL", Irregular(_cache, _nothing, idle=RZ << 24)),
     0x992: ("MEMBAR", Irregular(_fence, _nothing)),
     0x3A8: ("ATOMG", Irregular(_atomic, _atomg, idle=RZ << 64 | PAIR | NORMAL_EVICTION)),
-    0x9A8: ("ATOMG", Irregular(_atomic, _atomg, idle=1 << 71 | PAIR | NORMAL_EVICTION | 1 << 91)),
+    0x9A8: ("ATOMG", Irregular(_atomic, _atomg, idle=1 << 70 | PAIR | NORMAL_EVICTION | 1 << 91)),
     0x9AB: ("ERRBAR", Irregular(_plain, _nothing)),
     0x9AF: ("LDGDEPBAR", Irregular(_plain, _nothing)),
     0x9C3: ("S2UR", Irregular(_plain, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)})),

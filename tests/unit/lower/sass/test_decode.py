@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.errors import BadInput
+from gpusim.errors import Unsupported
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import control_field, decode, decode_word
 from gpusim.lower.sass.operands import Immediate, Memory, Predicate, Register
@@ -136,10 +136,10 @@ def test_an_operand_of_another_kind_is_refused():
 
 
 def test_an_unknown_opcode_names_its_address():
-    with pytest.raises(BadInput, match=r"^text 0x0040: opcode 0xfff is not known \(word 0{29}fff\)$"):
+    with pytest.raises(Unsupported, match=r"^text 0x0040: opcode 0xfff is not known \(word 0{29}fff\)$"):
         decode_word(0xFFF, 0x40, 90)
 
 
 def test_other_architectures_are_refused():
-    with pytest.raises(BadInput, match=r"^architecture: machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
+    with pytest.raises(Unsupported, match=r"^architecture: machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
         decode(b"", 120)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from slow import one_in
 
-from gpusim.errors import BadInput
+from gpusim.errors import Unsupported
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import Sass, control_field, decode
 from gpusim.lower.sass.emulate import EmulatedWarp, run_warp
@@ -164,7 +164,7 @@ def test_lanes_part_at_a_branch_and_every_lane_stores_once(architecture, zero):
 def test_an_endless_wait_is_an_error(monkeypatch):
     monkeypatch.setattr("gpusim.lower.sass.emulate.MOST_STEPS", 100)
 
-    with pytest.raises(BadInput, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
+    with pytest.raises(Unsupported, match=r"^text 0x[0-9a-f]{4}: the warp does not end after 100 instructions$"):
         shown(90, divisor=3, modulus=5, wide=7, few=2, zero=0.0)
 
 
@@ -307,7 +307,7 @@ def test_the_stack_ends_where_it_ends():
     pair = {"v": r(RZ)}
 
     assert len(executed(("STL.64", {"m": Memory(r(RZ)), **pair}), local_bytes=8)) == 2
-    with pytest.raises(BadInput, match="local address outside the stack of 8 bytes"):
+    with pytest.raises(Unsupported, match="local address outside the stack of 8 bytes"):
         executed(("STL.64", {"m": Memory(r(RZ), 8), **pair}), local_bytes=8)
 
 
@@ -370,5 +370,5 @@ def test_a_call_returns_to_where_its_active_lanes_say(monkeypatch):
 
 @pytest.mark.parametrize(("mnemonic", "register"), [("BMOV.32.CLEAR", 5), ("BMOV.32", RZ)])
 def test_a_convergence_barrier_can_only_be_cleared(mnemonic, register):
-    with pytest.raises(BadInput, match="only clearing a convergence barrier is emulated"):
+    with pytest.raises(Unsupported, match="only clearing a convergence barrier is emulated"):
         executed((mnemonic, {"d": r(register), **B0}))
