@@ -2,9 +2,11 @@
 Compiles the core of the simulator, where that is possible, for a wheel or in place.
 
 ``python hatch_build.py`` compiles it in place. hatchling calls ``CustomBuildHook`` for a wheel. Where Cython, a C
-compiler or Python's headers are missing, the core is interpreted: the wheel is pure, and nothing fails.
+compiler or Python's headers are missing, or ``GPUSIM_PURE`` is set, the core is interpreted: the wheel is pure, and
+nothing fails.
 """
 
+import os
 import shutil
 import sys
 import tempfile
@@ -37,6 +39,9 @@ DIRECTIVES = {
 """No operand of // and % in the core is negative, so C's division is Python's."""
 
 
+PURE = "GPUSIM_PURE"
+"""Environment variable that asks for a wheel without the compiled core, which installs on any system."""
+
 OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
 
 BUILT = FOLDER / f"{NAME}.sha256"
@@ -52,6 +57,9 @@ def compile_core(folder: Path) -> Path | None:
     Returns:
         The extension, or None where it cannot be compiled; stderr has the reason.
     """
+    if os.environ.get(PURE):
+        sys.stderr.write(f"the core is not compiled, and will be interpreted: {PURE} is set\n")
+        return None
     try:
         from Cython.Build import cythonize  # noqa: PLC0415 - may be missing
         from setuptools import Distribution, Extension  # noqa: PLC0415
