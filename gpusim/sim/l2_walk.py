@@ -6,69 +6,83 @@ defines its granules: the data of one fetch of one operand tile, or a part of it
 """
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.sim.core.engine import engine
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.stack_distance import missed_fetches
-from gpusim.sim.timed_kernel import TimedKernel, Touch
+from gpusim.sim.timed_kernel import TimedKernel, Touched
 
 PER_MILLE = 1000
 
 _Sharers: TypeAlias = list[dict[Hashable, int]]
 
+_NEVER_FULL = 1 << 62
+"""Bytes of an L2 that holds all there is."""
 
-@dataclass(slots=True)
-class _Walked:
+_TOUCHES_AT_ONCE = 1 << 21
+"""Touches of granules that are walked at once, about, which bounds memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statuses(Sequence[L2Status]):
     """
-    The outcome of one tile's fetch within a wave, in bytes.
+    The L2 status of the fetches of one tensor by one CTA, turn by turn.
 
     Attributes:
-        asked: Bytes that one CTA requests.
-        missed: Bytes of these that this fetch reads from DRAM.
-        slow: Bytes that wait for DRAM, read by this fetch or at the same time by another tile's.
-        fresh: Bytes that no tile before in this turn touched.
+        slow, missed, shared, looked: As in ``L2Status``, by turn.
     """
 
-    asked: int = 0
-    missed: int = 0
-    slow: int = 0
-    fresh: int = 0
+    slow: tuple[int, ...]
+    missed: tuple[int, ...]
+    shared: tuple[int, ...]
+    looked: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.slow)
+
+    @overload
+    def __getitem__(self, turn: int) -> L2Status: ...
+    @overload
+    def __getitem__(self, turn: slice) -> list[L2Status]: ...
+    def __getitem__(self, turn: int | slice) -> L2Status | list[L2Status]:
+        """Return the status of one fetch."""
+        if isinstance(turn, slice):
+            return [self[one] for one in range(*turn.indices(len(self)))]
+        return L2Status(self.slow[turn], self.missed[turn], self.shared[turn], self.looked[turn])
 
 
-@lru_cache(maxsize=4096)
-def _l2_status(slow: int, missed: int, shared: int, looked: int) -> L2Status:
-    return L2Status(slow=slow, missed=missed, shared=shared, looked=looked)
-
-
-class LruGranules:
+@dataclass(frozen=True, slots=True)
+class _Found:
     """
-    The content of the L2: granules and the parts of them that it holds, with least-recently-used replacement.
+    What a wave finds of one tensor.
 
-    Args:
-        capacity: Size of the L2, bytes.
+    Attributes:
+        row: Row of each key in ``slow``.
+        turns: Fetches of each row.
+        slow: Bytes that wait for DRAM, per mille, by key and turn.
+        missed, shared, looked: As in ``L2Status``, by turn.
     """
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._held = 0
-        self._parts: dict[Hashable, tuple[int, int]] = {}  # granule -> (parts, bytes)
+    row: Mapping[Hashable, int]
+    turns: Sequence[int]
+    slow: IntArray
+    missed: tuple[int, ...]
+    shared: tuple[int, ...]
+    looked: tuple[int, ...]
 
-    def touch(self, touch: Touch) -> int:
-        """Make the touched parts the most recently used, and return the mask of those that were missing."""
-        parts, size = self._parts.pop(touch.granule, (0, 0))
-        missing = touch.parts & ~parts
-        brought = missing.bit_count() * touch.size
-        self._parts[touch.granule] = parts | missing, size + brought
-        self._held += brought
-        while self._held > self._capacity and len(self._parts) > 1:
-            self._held -= self._parts.pop(next(iter(self._parts)))[1]
-        return missing
+    def of(self, key: Hashable) -> Statuses:
+        """Return the status of the fetches of a key."""
+        row = self.row[key]
+        turns = self.turns[row]
+        return Statuses(
+            tuple(self.slow[row, :turns].tolist()), self.missed[:turns], self.shared[:turns], self.looked[:turns]
+        )
 
 
 class L2Walk:
@@ -90,18 +104,18 @@ class L2Walk:
         self._asked: Counter[tuple[int, int]] = Counter()
         self._missed: Counter[tuple[int, int]] = Counter()
         # Data that SMs of both partitions read is kept in both, so the capacity is that of one partition (D11).
-        self._held = LruGranules(machine.l2.bytes // machine.l2.partitions)
-        self._status: dict[tuple[int, int, Hashable], tuple[L2Status, ...]] = {}
-        self._touches: dict[tuple[int, Hashable], Sequence[Sequence[Touch]]] = {}
+        self._capacity = machine.l2.bytes // machine.l2.partitions
+        self._found: dict[tuple[int, int], _Found] = {}
+        self._status: dict[tuple[int, int, Hashable], Statuses] = {}
+        self._lacking: dict[int, Any] = {}
+        self._places_seen = 0
         sharers = [self._sharers(wave) for wave in range(waves)]
         self._stored = kernel.stored_bytes * resident // len(kernel.launched)
         self._own = self._own_bytes(sharers)
         if self._own is not None:
-            self._walk_apart(sharers, self._own, machine.l2.bytes // machine.l2.partitions)
-            return
-        for wave in range(waves):
-            self._walk_wave(wave, sharers[wave])
-            self._held.touch(Touch(("stored", wave), 1, self._stored))
+            self._walk_apart(sharers, self._own)
+        else:
+            self._walk_granules(sharers)
 
     @property
     def bytes_asked(self) -> int:
@@ -116,10 +130,14 @@ class L2Walk:
             found[wave] += missed
         return found
 
-    def status(self, cta: int) -> tuple[tuple[L2Status, ...], ...]:
-        """Return the L2 status of a CTA's fetches, indexed [tensor][turn]."""
+    def status(self, cta: int) -> tuple[Statuses, ...]:
+        """Return the L2 status of a CTA's fetches, indexed [tensor][turn]; CTAs that fetch the same have one object."""
         wave = cta // self._resident
-        return tuple(self._status[wave, tensor, key] for tensor, key in enumerate(self._kernel.walked(cta)))
+        places = [(wave, tensor, key) for tensor, key in enumerate(self._kernel.walked(cta))]
+        for place in places:
+            if place not in self._status:
+                self._status[place] = self._found[place[:2]].of(place[2])
+        return tuple(self._status[place] for place in places)
 
     def brought(self, ctas: Sequence[int]) -> dict[tuple[int, int], int]:
         """
@@ -154,21 +172,23 @@ class L2Walk:
             place: The wave and the tensor.
             sharers: Those of them that fetch the same data, by key.
         """
+        tensor, found, count = place[1], self._found[place], np.array(list(sharers.values()))
+        rows = [found.row[key] for key in sharers]
+        slow = found.slow[rows]
+        if self._own is not None:
+            sizes = np.stack([self._own[tensor, key] for key in sharers])
+            return int(count @ sizes.sum(axis=1)), int((sizes * slow).sum())
         asked = lacked = 0
-        touched: dict[Hashable, int] = {}
-        for key, count in sharers.items():
-            slow = [status.slow for status in self._status[*place, key]]
-            if self._own is not None:
-                sizes = self._own[place[1], key]
-                asked += count * int(sizes.sum())
-                lacked += int(sizes @ np.array(slow, dtype=np.int64))
-                continue
-            for touches, waits in zip(self._touches_of(place[1], key), slow, strict=True):
-                for touch in touches:
-                    before = touched.get(touch.granule, 0)
-                    touched[touch.granule] = before | touch.parts
-                    asked += count * touch.parts.bit_count() * touch.size
-                    lacked += (touch.parts & ~before).bit_count() * touch.size * waits
+        if tensor not in self._lacking:
+            self._lacking[tensor] = engine().module.Granules(_NEVER_FULL, self._kernel.granules(tensor))
+        # What several CTAs touch is lacked by the first of them, whatever its turn.
+        self._places_seen += 1
+        for place_of_key, key in enumerate(sharers):
+            turns = found.turns[rows[place_of_key]]
+            of_key, seen = self._kernel.touched(tensor, (key,), 0, turns), np.full(turns, self._places_seen)
+            own, _, _, fresh = _walked(self._lacking[tensor], of_key, of_key.turn, seen)
+            asked += int(own.sum()) * int(count[place_of_key])
+            lacked += int(fresh @ slow[place_of_key, :turns])
         return asked, lacked
 
     def bytes_missed(self) -> int:
@@ -223,99 +243,115 @@ class L2Walk:
             own[tensor, key] = sizes
         return own if len(set(map(len, own.values()))) == 1 else None
 
-    def _walk_apart(
-        self, sharers: Sequence[_Sharers], own: dict[tuple[int, Hashable], IntArray], capacity: int
-    ) -> None:
+    def _walk_apart(self, sharers: Sequence[_Sharers], own: dict[tuple[int, Hashable], IntArray]) -> None:
         """Walk all waves at once, where every fetch is a granule of its own."""
         stream = {key: number for number, key in enumerate(own)}
         sizes = np.stack(list(own.values()))
         waves = [[stream[tensor, key] for tensor, of in enumerate(one) for key in of] for one in sharers]
         for wave, (one, missed) in enumerate(
-            zip(sharers, missed_fetches(waves, sizes, capacity, self._stored), strict=True)
+            zip(sharers, missed_fetches(waves, sizes, self._capacity, self._stored), strict=True)
         ):
             end = 0
             for tensor, of in enumerate(one):
                 begin, end = end, end + len(of)
-                of_fetch, slow = sizes[waves[wave][begin:end]], missed[begin:end]
-                asked = (of_fetch * np.array(list(of.values()))[:, None]).sum(axis=0)
-                from_dram = (of_fetch * slow).sum(axis=0)
-                chip = (from_dram * PER_MILLE // np.maximum(asked, 1)).tolist()
-                shared = np.maximum(asked // np.maximum(of_fetch.sum(axis=0), 1), 1).tolist()
-                for key, row in zip(of, (slow * PER_MILLE).tolist(), strict=True):
-                    looked = self._looked[wave, tensor]
-                    self._status[wave, tensor, key] = tuple(
-                        _l2_status(*one, looked) for one in zip(row, chip, shared, strict=True)
-                    )
-                self._asked[wave, tensor], self._missed[wave, tensor] = int(asked.sum()), int(from_dram.sum())
+                asked = sizes[waves[wave][begin:end]]
+                from_dram = asked * missed[begin:end]
+                self._find(wave, tensor, of, [sizes.shape[1]] * len(of), (asked, from_dram, from_dram, asked))
 
-    def _walk_wave(self, wave: int, sharers: _Sharers) -> None:
-        touches = [{key: self._touches_of(tensor, key) for key in own} for tensor, own in enumerate(sharers)]
-        longest = max((len(one) for own in touches for one in own.values()), default=0)
-        collected: dict[tuple[int, int, Hashable], list[L2Status]] = {}
-        for turn in range(longest):
-            for tensor, own in enumerate(sharers):
-                going = {key: touches[tensor][key][turn] for key in own if turn < len(touches[tensor][key])}
-                for key, status in self._walk_turn(wave, tensor, going, own).items():
-                    collected.setdefault((wave, tensor, key), []).append(status)
-        empty = {(wave, tensor, key): () for tensor, own in enumerate(sharers) for key in own}
-        self._status.update(empty | {key: tuple(value) for key, value in collected.items()})
-
-    def _touches_of(self, tensor: int, key: Hashable) -> Sequence[Sequence[Touch]]:
-        if (tensor, key) not in self._touches:
-            self._touches[tensor, key] = self._kernel.touches(tensor, key)
-        return self._touches[tensor, key]
-
-    def _walk_turn(
-        self, wave: int, tensor: int, going: dict[Hashable, Sequence[Touch]], sharers: dict[Hashable, int]
-    ) -> dict[Hashable, L2Status]:
+    def _find(
+        self, wave: int, tensor: int, sharers: Mapping[Hashable, int], turns: Sequence[int], walked: Sequence[IntArray]
+    ) -> None:
         """
-        Walk one fetch of one tensor by all CTAs of a wave.
+        Note what a wave finds of a tensor.
 
         Args:
             wave: The wave.
             tensor: The tensor.
-            going: The granules that each key's fetch touches.
             sharers: CTAs that fetch the same data, by key.
+            turns: Fetches of each key.
+            walked: As ``Granules.walk`` finds them, each of shape [keys, turns].
         """
-        coming: dict[Hashable, int] = {}
-        touched: dict[Hashable, int] = {}
-        walked = {key: self._walk_fetch(touches, coming, touched) for key, touches in going.items()}
-        asked = sum(one.asked * sharers[key] for key, one in walked.items())
-        missed = sum(one.missed for one in walked.values())
-        self._asked[wave, tensor] += asked
-        self._missed[wave, tensor] += missed
-        chip = missed * PER_MILLE // asked if asked else 0
-        shared = max(1, asked // max(1, sum(one.fresh for one in walked.values())))
-        looked = self._looked[wave, tensor]
-        if len(sharers) == sum(sharers.values()):
+        of_one, missed, waits, fresh = walked
+        count = np.fromiter(sharers.values(), dtype=np.int64)
+        asked, from_dram = count @ of_one, missed.sum(axis=0)
+        shared = np.maximum(asked // np.maximum(fresh.sum(axis=0), 1), 1)
+        looked = np.full_like(shared, self._looked[wave, tensor])
+        if self._own is None and len(sharers) == count.sum():
             # Each CTA has a key of its own, and parts of its granules are others' too: whose is not known.
-            looked = self._looked_up([shared])
-        return {
-            key: _l2_status(one.slow * PER_MILLE // one.asked if one.asked else 0, chip, shared, looked)
-            for key, one in walked.items()
-        }
+            looked = -(-shared // self._most_merged) * PER_MILLE // shared
+        self._asked[wave, tensor], self._missed[wave, tensor] = int(asked.sum()), int(from_dram.sum())
+        self._found[wave, tensor] = _Found(
+            row={key: row for row, key in enumerate(sharers)},
+            turns=turns,
+            slow=waits * PER_MILLE // np.maximum(of_one, 1),
+            missed=tuple((from_dram * PER_MILLE // np.maximum(asked, 1)).tolist()),
+            shared=tuple(shared.tolist()),
+            looked=tuple(looked.tolist()),
+        )
 
-    def _walk_fetch(
-        self, touches: Sequence[Touch], coming: dict[Hashable, int], touched: dict[Hashable, int]
-    ) -> _Walked:
-        """
-        Walk one tile's fetch.
+    def _walk_granules(self, sharers: Sequence[_Sharers]) -> None:
+        """Walk turn by turn, in a turn tensor by tensor, and every granule of a fetch."""
+        kernel = self._kernel
+        first = np.cumsum([0, *(kernel.granules(tensor) for tensor in range(max(map(len, sharers), default=0)))])
+        content = engine().module.Granules(self._capacity, int(first[-1]) + len(sharers))
+        turns_walked = 0
+        for wave, tensors in enumerate(sharers):
+            turns = [[kernel.turns(tensor, key) for key in of] for tensor, of in enumerate(tensors)]
+            longest = max((max(of, default=0) for of in turns), default=0)
+            walked = [np.zeros((4, longest, len(of)), dtype=np.int64) for of in tensors]
+            for begin, end in self._parts(tensors, longest):
+                touched = [kernel.touched(tensor, tuple(of), begin, end) for tensor, of in enumerate(tensors)]
+                found = _walk_together(content, touched, first, (begin, end), turns_walked)
+                turns_walked += end - begin
+                for of_tensor, part in zip(walked, found, strict=True):
+                    of_tensor[:, begin:end] = part
+            for tensor, of in enumerate(tensors):
+                self._find(wave, tensor, of, turns[tensor], walked[tensor].swapaxes(1, 2))
+            content.touch(int(first[-1]) + wave, 1, self._stored)
 
-        Args:
-            touches: The granules that it touches.
-            coming: Parts of granules that this turn of the wave reads from DRAM.
-            touched: Parts of granules that this turn of the wave touches.
-        """
-        walked = _Walked()
-        for touch in touches:
-            missing = self._held.touch(touch)
-            bringing = coming.get(touch.granule, 0) | missing
-            if bringing:
-                coming[touch.granule] = bringing
-            before = touched.get(touch.granule, 0)
-            touched[touch.granule] = before | touch.parts
-            walked.fresh += (touch.parts & ~before).bit_count() * touch.size
-            walked.asked += touch.parts.bit_count() * touch.size
-            walked.missed += missing.bit_count() * touch.size
-            walked.slow += (touch.parts & bringing).bit_count() * touch.size
-        return walked
+    def _parts(self, tensors: _Sharers, turns: int) -> Iterator[tuple[int, int]]:
+        """Yield intervals of turns that are walked at once."""
+        of_turn = sum(len(of) * self._kernel.most_granules(tensor) for tensor, of in enumerate(tensors))
+        each = max(1, _TOUCHES_AT_ONCE // max(1, of_turn))
+        yield from ((begin, min(turns, begin + each)) for begin in range(0, turns, each))
+
+
+def _walked(content: Any, touched: Touched, rows: IntArray, turn_of: IntArray) -> IntArray:
+    """Walk touches, each of a row; return the four figures of ``Granules.walk`` by row, shape [4, rows]."""
+    found = np.zeros((4, len(turn_of)), dtype=np.int64)
+    columns = (rows, touched.granule, touched.parts, touched.size)
+    content.walk(
+        [memoryview(np.ascontiguousarray(one)) for one in columns], memoryview(turn_of), [memoryview(one) for one in found]
+    )
+    return found
+
+
+def _walk_together(
+    content: Any, touched: Sequence[Touched], first: IntArray, turns: tuple[int, int], before: int
+) -> list[IntArray]:
+    """
+    Walk the fetches of all tensors in some turns.
+
+    Args:
+        content: The L2.
+        touched: What each tensor's fetches touch in these turns.
+        first: First granule of each tensor.
+        turns: First turn, and the one after the last.
+        before: Turns walked so far, in all waves.
+
+    Returns:
+        Of each tensor, the four figures of ``Granules.walk``, shape [4, turns, keys].
+    """
+    begin, end = turns
+    keys = np.cumsum([0, *(one.keys for one in touched)])
+    tensor_of = np.repeat(np.arange(len(touched)), [len(one.turn) for one in touched])
+    turn, key, granule, parts, size = (
+        np.concatenate([getattr(one, name) for one in touched]) for name in ("turn", "key", "granule", "parts", "size")
+    )
+    order = np.argsort(turn * len(touched) + tensor_of, kind="stable")
+    rows = (turn - begin) * keys[-1] + keys[tensor_of] + key
+    granule = granule + first[tensor_of]
+    all_touched = Touched(int(keys[-1]), *(one[order] for one in (turn, key, granule, parts, size)))
+    turn_of = np.repeat(np.arange(before + 1, before + 1 + end - begin), keys[-1])
+    found = _walked(content, all_touched, rows[order], turn_of).reshape(4, end - begin, -1)
+    return [found[..., own : own + one.keys] for own, one in zip(keys.tolist(), touched, strict=False)]

@@ -178,10 +178,10 @@ class DataTables:
             if known not in self._status_of:
                 if (key, brought) not in self._statuses:
                     self._statuses[key, brought] = len(self._columns["slow"])
-                    self._columns["slow"] += [one.slow for one in key]
+                    self._columns["slow"] += key.slow
                     self._columns["brought"] += [brought] * len(key)
-                    self._columns["shared"] += [one.shared for one in key]
-                    self._columns["looked"] += [one.looked for one in key]
+                    self._columns["shared"] += key.shared
+                    self._columns["looked"] += key.looked
                 self._status_of[known] = self._statuses[key, brought]
             firsts.append(self._status_of[known])
         return firsts

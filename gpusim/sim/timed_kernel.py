@@ -20,19 +20,24 @@ from gpusim.sim.code import Access, Noted
 from gpusim.sim.footprint import L2Status
 
 
-class Touch(NamedTuple):
+class Touched(NamedTuple):
     """
-    The parts of one granule of the L2 that one fetch touches.
+    The parts of the L2's granules that fetches of one tensor touch, turn by turn, in a turn key by key.
 
     Attributes:
-        granule: Key of the granule, equal for the same place in memory.
-        parts: Bit mask of the parts touched; 1 for a granule that is not divided.
+        keys: Number of keys (``TimedKernel.walked``) whose fetches they are.
+        turn, key: Turn of the fetch, and the place of its key among those asked for.
+        granule: Number of the granule in the tensor, equal for the same place in memory.
+        parts: Bit mask of the parts touched, at most sixteen; 1 for a granule that is not divided.
         size: Bytes of one part.
     """
 
-    granule: Hashable
-    parts: int
-    size: int
+    keys: int
+    turn: IntArray
+    key: IntArray
+    granule: IntArray
+    parts: IntArray
+    size: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +195,28 @@ class TimedKernel(CountedKernel[StepT]):
         """Return a key for each copied tensor, equal for CTAs that fetch the same data of it."""
         return ()
 
-    def touches(self, tensor: int, walked: Hashable) -> Sequence[Sequence[Touch]]:
-        """Return the granules of the L2 that the fetches of one ``walked`` key touch, indexed by turn."""
+    def granules(self, tensor: int) -> int:
+        """Return the number of granules of the L2 that hold a tensor."""
+        raise TypeError(f"{type(self).__name__} copies no tensor {tensor}")
+
+    def most_granules(self, tensor: int) -> int:  # noqa: ARG002 - one by default
+        """Return the most granules that one fetch of a tensor touches."""
+        return 1
+
+    def turns(self, tensor: int, walked: Any) -> int:
+        """Return the number of fetches of one ``walked`` key."""
         raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {walked}")
+
+    def touched(self, tensor: int, keys: Sequence[Any], begin: int, end: int) -> Touched:
+        """
+        Return the granules of the L2 that fetches touch.
+
+        Args:
+            tensor: The tensor.
+            keys: The ``walked`` keys whose fetches they are.
+            begin, end: First turn, and the one after the last.
+        """
+        raise TypeError(f"{type(self).__name__} copies no tensor {tensor}: {keys}, {begin} to {end}")
 
     def own_bytes(self, tensor: int, walked: Hashable) -> IntArray | None:  # noqa: ARG002 - granules may be shared
         """

@@ -28,22 +28,6 @@ class GlobalAccess:
     valid: BoolArray
 
 
-@dataclass(frozen=True, slots=True)
-class Pixels:
-    """
-    Accesses to an image tensor, by pixel and by interval of channels. The arrays have the shape of the accesses.
-
-    Attributes:
-        pixel: Index of the pixel over all images.
-        interval: Index of the k tile's interval of channels.
-        count: Number of pixels of all images.
-    """
-
-    pixel: IntArray
-    interval: IntArray
-    count: int
-
-
 class GlobalIterator(ABC):
     """
     A tile access iterator of one operand, over all threads of one or many CTAs.
@@ -118,14 +102,10 @@ class GlobalIterator(ABC):
             Shape of ``number`` broadcast against the CTAs.
         """
 
-    def pixels(self, access: GlobalAccess) -> "Pixels | None":  # noqa: ARG002 - most tensors are not shared so
-        """
-        Return the pixels of a fetch in a tensor whose pixels several CTAs and filter positions read, else None.
-
-        Args:
-            access: Result of ``fetch``.
-        """
-        return None
+    @property
+    def shares_pixels(self) -> bool:
+        """Whether it walks an image, whose pixels several CTAs and filter positions read."""
+        return False
 
     def _strided(self) -> IntArray:
         """Return the strided coordinate of each access within the tile. Shape [threads, accesses, 1]."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import GlobalAccess, GlobalIterator, Pixels, packed
+from gpusim.tile.global_access import GlobalAccess, GlobalIterator, packed
 from gpusim.tile.thread_map import ThreadMap
 from gpusim.units import LINE_BITS
 
@@ -149,12 +149,34 @@ class ImageIterator(ImplicitGemmIterator):
             inside = inside & (at[axis] >= 0) & (at[axis] < self.image[axis])
         return inside
 
-    def pixels(self, access: GlobalAccess) -> Pixels:
-        """Return the pixels that an access reads. Neighbouring GEMM rows and filter positions share them."""
+    @property
+    def shares_pixels(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of all images."""
         images, rows, columns, _ = self.image.values()
-        *_, channel = self.image
-        interval = access.coordinates[channel] // self.tile_k
-        return Pixels(self._pixel(access.coordinates), interval, images * rows * columns)
+        return images * rows * columns
+
+    def pixels_of_rows(self, number: int) -> tuple[IntArray, BoolArray]:
+        """
+        Return the pixel over all images that each GEMM row of the tiles reads at a fetch, and whether it is there.
+
+        Neighbouring GEMM rows and filter positions share pixels. Those of a tile that are there ascend.
+
+        Returns:
+            Two arrays of shape [*ctas, rows of a tile].
+        """
+        images, rows, columns, _ = self.image.values()
+        length = self.thread_map.shape[1]
+        image, pixel = np.divmod(self.tile[..., None] * length + np.arange(length), prod(self.rows_of_image))
+        row, column = np.divmod(pixel, self.rows_of_image[1])
+        row_shift, column_shift = self.shift(number)
+        row, column = row * self.step[0] + row_shift, column * self.step[1] + column_shift
+        inside = (image < images) & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+        return (image * rows + row) * columns + column, inside
 
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """

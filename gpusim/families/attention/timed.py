@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, element_bits
 from gpusim.families.attention.lower.compiled import CompiledFusedKernel
 from gpusim.families.attention.lower.stream import attention_stream
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
-from gpusim.families.attention.tile.blocks import block_advance, launched_ctas
+from gpusim.families.attention.tile.blocks import BlockAdvance, block_advance, launched_ctas
 from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
@@ -23,7 +24,8 @@ from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, WaitGroup
 from gpusim.sim.code import OUTPUT, Access, Noted
 from gpusim.sim.decode import wavefronts_of
 from gpusim.sim.footprint import IN_L2, L2Status
-from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
+from gpusim.sim.timed_kernel import TimedKernel, Touched, Watch
+from gpusim.tile.extents import ceil_div
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
 WATCHED_ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "output")
@@ -72,7 +74,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
 
         A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
         """
-        problem, advance = self.scenario.problem, block_advance(self.scenario, launched_ctas(self.scenario))
+        problem, advance = self.scenario.problem, self._advance
         rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
         return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
 
@@ -143,23 +145,56 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         """Return the CTA for each tensor, because each CTA has its own queries, and its own last key block."""
         return () if self.behaviour(cta) is None else (cta,) * len(COPIED)
 
-    def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
+    def granules(self, tensor: int) -> int:
+        """Return the number of query blocks, or of key blocks, of all heads: a granule each."""
+        problem = self.scenario.problem
+        return problem.batch * problem.heads * self._blocks_of_head(tensor)
+
+    def _blocks_of_head(self, tensor: int) -> int:
+        """Return the number of query blocks, or of key blocks, of a head."""
+        problem, scenario = self.scenario.problem, self.scenario
+        if COPIED[tensor] == "q":
+            return ceil_div(problem.queries, scenario.queries_per_block)
+        return ceil_div(problem.keys, scenario.keys_per_block)
+
+    def turns(self, tensor: int, walked: Any) -> int:  # noqa: ARG002 - all tensors are fetched by key block
+        """Return the number of a CTA's key blocks."""
+        return len(self.walked_blocks(walked))
+
+    def touched(self, tensor: int, keys: Sequence[Any], begin: int, end: int) -> Touched:
         """
-        Return by key block what a CTA's fetches of a tensor touch in the L2.
+        Return by key block what fetches of a tensor touch in the L2.
 
         Queries are those of one query block; keys or values are a key block's, which the head's query blocks share.
         """
-        problem, queries = self.scenario.problem, self.scenario.queries_per_block
-        block, head, batch = launched_ctas(self.scenario)[walked].tolist()
-        of_head, name = batch * problem.heads + head, COPIED[tensor]
+        problem, scenario, name = self.scenario.problem, self.scenario, COPIED[tensor]
+        block, head, batch = self._places[list(keys)].T
+        of_head = (batch * problem.heads + head) * self._blocks_of_head(tensor)
         width = problem.head_dim_v if name == "v" else problem.head_dim
         row_bytes = width * element_bits(problem.dtype.ab) // 8
-        blocks = self.walked_blocks(walked)
+        turns = np.array([self.turns(tensor, one) for one in keys], dtype=np.int64)
+        turn, key = np.nonzero(np.arange(begin, end)[:, None] < turns)
+        turn = begin + turn
         if name == "q":
-            rows = min(queries, problem.lengths_q[batch] - block * queries)
-            return [[Touch((tensor, of_head, block), 1, rows * row_bytes)]] * len(blocks)
-        onward = blocks[::-1] if self.scenario.flash else blocks
-        return [[Touch((tensor, of_head, keys.number), 1, keys.keys * row_bytes)] for keys in onward]
+            queries = scenario.queries_per_block
+            rows = np.minimum(queries, np.array(problem.lengths_q)[batch] - block * queries)[key]
+            granule = (of_head + block)[key]
+        else:
+            number = turns[key] - 1 - turn if scenario.flash else turn
+            per_block = scenario.keys_per_block
+            rows = np.minimum(per_block, self._advance.num_keys[list(keys)][key] - number * per_block)
+            granule = of_head[key] + number
+        return Touched(len(keys), turn, key, granule, np.ones_like(key), rows * row_bytes)
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """blockIdx of every CTA in launch order."""
+        return launched_ctas(self.scenario)
+
+    @cached_property
+    def _advance(self) -> BlockAdvance:
+        """Where every CTA stands, in launch order."""
+        return block_advance(self.scenario, self._places)
 
     # --- its work ---
 

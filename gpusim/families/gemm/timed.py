@@ -1,6 +1,6 @@
 """Describes the kernels of a GEMM or convolution for simulation in time: behaviours, streams, L2 accesses."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from math import lcm, prod
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.arrays import BoolArray, IntArray
+from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Specialisation
 from gpusim.element_types import Mma, element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
 from gpusim.families.gemm.gemm import GemmProblem
+from gpusim.families.gemm.pixels import pixel_granules, touched_pixels
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
@@ -41,18 +42,10 @@ from gpusim.schedule.ops import (
 )
 from gpusim.sim.code import Noted
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
-from gpusim.sim.timed_kernel import TimedKernel, Touch, Watch
-from gpusim.tile.global_access import Pixels
+from gpusim.sim.timed_kernel import TimedKernel, Touched, Watch
 from gpusim.tile.operand import SIDES
 from gpusim.tile.requests import grid_fetches
 from gpusim.units import WARP_SIZE
-
-PIXELS_PER_GRANULE = 16
-"""
-Size of an activation's granule in the L2 walk: neighbouring pixels of one channel interval.
-
-CTAs and filter positions share parts of an activation, so its granules are finer than fetches.
-"""
 
 _COPY, _LDMATRIX, _MMA = range(3)
 
@@ -302,39 +295,50 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         tile_m, tile_n, slice_ = self._tile(cta)
         return (tile_m, slice_), (tile_n, slice_)
 
-    def touches(self, tensor: int, walked: Any) -> Sequence[Sequence[Touch]]:
+    def granules(self, tensor: int) -> int:
+        """Return the granules of an operand: one for each fetch, or the activation's pixels by channel interval."""
+        tiled, operand = self.scenario.grid.tiled, self.lanes().operands[SIDES[tensor]]
+        if self._shares_pixels[tensor]:
+            return pixel_granules(operand.iterator(0, 0))
+        return (tiled.m, tiled.n)[tensor] * tiled.slices * len(self._fetches)
+
+    def most_granules(self, tensor: int) -> int:
+        """Return the rows of the tile where each may be in a granule of its own."""
+        return self.scenario.tiling.threadblock[tensor] if self._shares_pixels[tensor] else 1
+
+    def turns(self, tensor: int, walked: Any) -> int:  # noqa: ARG002 - all are alike
+        """Return the number of fetches of the longest slice."""
+        return len(self._fetches)
+
+    def touched(self, tensor: int, keys: Sequence[Any], begin: int, end: int) -> Touched:
         """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
-        tile, slice_ = walked
-        operand = self.lanes().operands[SIDES[tensor]]
-        iterator = operand.iterator(tile, slice_)
-        access = iterator.fetch(self._fetches)
-        pixels = iterator.pixels(access)
-        if pixels is not None:
-            sizes = access.valid.reshape(len(self._fetches), -1).sum(axis=1) * operand.access_bytes
-            return list(_pixel_touches(pixels, access.valid, sizes.tolist(), tensor))
-        sizes = self._bytes(tensor, tile, slice_)
-        return [
-            [Touch((tensor, tile, slice_, fetch), 1, size)] if size else [] for fetch, size in enumerate(sizes.tolist())
-        ]
+        tile, slice_ = np.array(keys, dtype=np.int64).T
+        turns = np.arange(begin, end, dtype=np.int64)
+        if self._shares_pixels[tensor]:
+            return touched_pixels(self.lanes().operands[SIDES[tensor]], tile, slice_, turns)
+        sizes = self._all_bytes(tensor)[tile, slice_, begin:end].T
+        turn, key = np.nonzero(sizes)
+        slices, fetches = self.scenario.grid.tiled.slices, len(self._fetches)
+        granule = (tile[key] * slices + slice_[key]) * fetches + begin + turn
+        return Touched(len(keys), begin + turn, key, granule, np.ones_like(key), sizes[turn, key])
 
     def own_bytes(self, tensor: int, walked: Any) -> IntArray | None:
         """Return the bytes of each fetch; None for an activation, whose pixels other fetches touch."""
         tile, slice_ = walked
-        return None if self._shares_pixels[tensor] else self._bytes(tensor, tile, slice_)
+        return None if self._shares_pixels[tensor] else self._all_bytes(tensor)[tile, slice_]
 
     @cached_property
     def _shares_pixels(self) -> tuple[bool, ...]:
         """Whether fetches of a tensor touch pixels that others touch, for A and B."""
-        iterators = [self.lanes().operands[side].iterator(0, 0) for side in SIDES]
-        return tuple(iterator.pixels(iterator.fetch(0)) is not None for iterator in iterators)
+        return tuple(self.lanes().operands[side].iterator(0, 0).shares_pixels for side in SIDES)
 
     @cached_property
     def _fetches(self) -> IntArray:
         """Numbers of the fetches of the longest slice, overrun included."""
         return np.arange(self.scenario.k_iterations() + self.scenario.tiling.stages, dtype=np.int64)
 
-    def _bytes(self, tensor: int, tile: int, slice_: int) -> IntArray:
-        """Return the bytes of each fetch of a tile. Of fetches that are alike, one is evaluated."""
+    def _all_bytes(self, tensor: int) -> IntArray:
+        """Return the bytes of each fetch, shape [tiles, slices, fetches]. Of fetches that are alike, one is evaluated."""
         if tensor not in self._bytes_of:
             operand, scenario = self.lanes().operands[SIDES[tensor]], self.scenario
             signatures = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations()).signature
@@ -345,8 +349,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
             ]
             sizes = np.array([int(access.valid.sum()) * operand.access_bytes for access in fetched], dtype=np.int64)
             self._bytes_of[tensor] = sizes[which].reshape(signatures.shape)
-        of_fetch: IntArray = self._bytes_of[tensor][tile, slice_]
-        return of_fetch
+        return self._bytes_of[tensor]
 
     @property
     def other_dram_bytes(self) -> int:
@@ -393,16 +396,3 @@ def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel
     """Return the kernels of a scenario in launch order."""
     first = TimedTileKernel(scenario, machine)
     return (first, TimedReduction(scenario, machine)) if scenario.problem.reduces else (first,)
-
-
-def _pixel_touches(pixels: Pixels, valid: BoolArray, sizes: list[int], tensor: int) -> Iterator[list[Touch]]:
-    """Yield the granules that each fetch touches, and the pixels of each granule as its parts."""
-    count = pixels.count + PIXELS_PER_GRANULE
-    for fetch, size in enumerate(sizes):
-        touched = np.unique((pixels.interval[fetch] * count + pixels.pixel[fetch])[valid[fetch]])
-        masks: dict[Hashable, int] = {}
-        for one in touched.tolist():
-            in_interval = one % count
-            granule = (tensor, one // count, 0, in_interval // PIXELS_PER_GRANULE)
-            masks[granule] = masks.get(granule, 0) | 1 << in_interval % PIXELS_PER_GRANULE
-        yield [Touch(granule, parts, size // len(touched)) for granule, parts in masks.items()]

@@ -2,13 +2,25 @@
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PARTS_KNOWN, PARTS_KEPT, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
+cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, GRANULE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PARTS_KNOWN, PARTS_KEPT, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
 cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
 cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
 cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
 cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, LOG_ROWS
 
 cdef long long sectors_in(long long mask) noexcept
+
+cdef long long parts_in(long long mask) noexcept
+
+@cython.final
+cdef class Granules:
+    cdef long long capacity, end, held, count
+    cdef long long[::1] parts, size, older, newer, turn, touched, coming
+    cdef void unlink(self, long long at) noexcept
+    @cython.locals(known=cython.longlong, missing=cython.longlong, brought=cython.longlong, latest=cython.longlong, oldest=cython.longlong, at=cython.longlong)
+    cpdef long long touch(self, long long granule, long long parts, long long size) noexcept
+    @cython.locals(row_of="const long long[::1]", granule_of="const long long[::1]", parts_of="const long long[::1]", size_of="const long long[::1]", asked="long long[::1]", missed="long long[::1]", slow="long long[::1]", fresh="long long[::1]", row=cython.longlong, granule=cython.longlong, parts=cython.longlong, size=cython.longlong, at=cython.longlong, missing=cython.longlong, one=cython.longlong)
+    cpdef walk(self, touched, const long long[::1] turn_of, found)
 
 @cython.final
 cdef class Log:

@@ -35,6 +35,7 @@ from gpusim.sim.core.constants import (
     GAPS,
     GIVEN,
     GLOBAL,
+    GRANULE_WIDTH,
     GROUPS,
     HASH,
     HASH_SHIFT,
@@ -215,6 +216,87 @@ def chains(code: "Code", tensor: int, behind: "Column", cycles: "Column") -> "tu
 def sectors_in(mask: int) -> int:
     """Return the number of sectors, of the four of a line, in a mask."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+
+
+def parts_in(mask: int) -> int:
+    """Return the number of parts, of at most sixteen of a granule, in a mask."""
+    pairs = mask - (mask >> 1 & 0x5555)
+    fours = (pairs & 0x3333) + (pairs >> 2 & 0x3333)
+    eights = fours + (fours >> 4) & 0x0F0F
+    return eights + (eights >> 8) & 0x1F
+
+
+class Granules:
+    """
+    Content of an L2 whose hits are found without timing: granules, and the parts of them that it holds.
+
+    A granule is what is replaced at once; the least recently used one is. Those that are held are a ring in the order
+    of use, which begins and ends at the granule after the last.
+    """
+
+    def __init__(self, capacity: int, count: int) -> None:
+        """Hold at most ``capacity`` bytes of ``count`` granules, or one granule that is larger."""
+        slots = pages(GRANULE_WIDTH * (count + 1))
+        self.parts, self.size, self.older, self.newer = slots, slots[1:], slots[2:], slots[3:]
+        self.turn, self.touched, self.coming = slots[4:], slots[5:], slots[6:]
+        self.capacity, self.end = capacity, GRANULE_WIDTH * count
+        self.older[self.end] = self.newer[self.end] = self.end
+        self.held = self.count = 0
+
+    def unlink(self, at: int) -> None:
+        """Take a granule out of the ring."""
+        older, newer = self.older[at], self.newer[at]
+        self.newer[older], self.older[newer] = newer, older
+
+    def touch(self, granule: int, parts: int, size: int) -> int:
+        """Make parts of a granule, of ``size`` bytes each, the most recently used; return the mask of those missing."""
+        at = GRANULE_WIDTH * granule
+        known = self.parts[at]
+        missing = parts & ~known
+        brought = parts_in(missing) * size
+        if known:
+            self.unlink(at)
+        else:
+            self.count += 1
+        latest = self.older[self.end]
+        self.older[at], self.newer[at] = latest, self.end
+        self.newer[latest] = self.older[self.end] = at
+        self.parts[at] = known | missing
+        self.size[at] += brought
+        self.held += brought
+        while self.held > self.capacity and self.count > 1:
+            oldest = self.newer[self.end]
+            self.unlink(oldest)
+            self.held -= self.size[oldest]
+            self.parts[oldest] = self.size[oldest] = 0
+            self.count -= 1
+        return missing
+
+    def walk(
+        self, touched: "Sequence[memoryview[int]]", turn_of: "memoryview[int]", found: "Sequence[memoryview[int]]"
+    ) -> None:
+        """
+        Touch granules one after the other, and add what each row of touches finds to ``found``, in bytes.
+
+        Args:
+            touched: Columns of equal length: the row of each touch, the granule, the mask of its parts, a part's size.
+            turn_of: Turn of each row, at least 1. What is touched or missed twice in one is told by the granule.
+            found: By row: bytes asked for; missing; missing, or missed in this turn before; touched first in this turn.
+        """
+        row_of, granule_of, parts_of, size_of = touched
+        asked, missed, slow, fresh = found
+        for one in range(len(row_of)):
+            row, granule, parts, size = row_of[one], granule_of[one], parts_of[one], size_of[one]
+            at = GRANULE_WIDTH * granule
+            if self.turn[at] != turn_of[row]:
+                self.turn[at], self.touched[at], self.coming[at] = turn_of[row], 0, 0
+            missing = self.touch(granule, parts, size)
+            self.coming[at] |= missing
+            asked[row] += parts_in(parts) * size
+            missed[row] += parts_in(missing) * size
+            slow[row] += parts_in(parts & self.coming[at]) * size
+            fresh[row] += parts_in(parts & ~self.touched[at]) * size
+            self.touched[at] |= parts
 
 
 class Log:

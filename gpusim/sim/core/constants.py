@@ -186,3 +186,6 @@ INSTRUCTIONS_AHEAD = 64
 
 LOG_ROWS = 4096
 """Rows that a log collects before its column grows."""
+
+GRANULE_WIDTH = 7
+"""Integers of a granule: parts and bytes held, the two beside it in order of use, and of a turn what was touched."""
