@@ -139,7 +139,7 @@ def bare_reader(operand: SassOperand, part: int = 0) -> Read:
         return lambda _: constant
     if isinstance(operand, Constant):
         bank, at = operand.bank, operand.offset // 4 + part
-        if operand.index is not None and operand.index.number not in {RZ, URZ if operand.index.uniform else RZ}:
+        if operand.index is not None and operand.index.number != (URZ if operand.index.uniform else RZ):
             index = reader(operand.index)
             return lambda r: r.constant(bank, (index(r) // np.uint64(4) + np.uint64(at)).astype(np.int64))
         word_at = np.array([at], dtype=np.int64)

@@ -199,6 +199,10 @@ def _constant(w: Word) -> Constant:
     return Constant(w.bits(54, 5), w.bits(38, 16), index)
 
 
+def _uldc(w: Word) -> dict[str, SassOperand]:
+    return {"d": Register(w.bits(16, 6), uniform=True), "m": _constant(w)}
+
+
 def _special(w: Word) -> Named:
     number = w.bits(72, 8)
     return Named(SPECIAL.get(number, f"SR{number}"), number)
@@ -491,13 +495,8 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x9AB: ("ERRBAR", Irregular(_plain, _nothing)),
     0x9AF: ("LDGDEPBAR", Irregular(_plain, _nothing)),
     0x9C3: ("S2UR", Irregular(_plain, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)})),
-    **dict.fromkeys(
-        (0xAB9, 0xABB),
-        (
-            "ULDC",
-            Irregular(_size, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "m": _constant(w)}, uniform=True),
-        ),
-    ),
+    0xAB9: ("ULDC", Irregular(_size, _uldc, uniform=True)),
+    0xABB: ("ULDC", Irregular(_size, _uldc, uniform=True, idle=1 << 91)),
     0xB1D: ("BAR", Irregular(_bar_modifiers, _bar, hidden="x")),
     0xB82: ("LDC", Irregular(_size, lambda w: {"d": _d(w), "m": _constant(w)})),
     0xFAE: ("LDGSTS", Irregular(_ldgsts_modifiers, _ldgsts, hidden="x", idle=1 << 70 | 1 << 91)),
