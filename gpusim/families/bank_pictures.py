@@ -40,4 +40,5 @@ def _picture(access: WorstAccess, transposed: Collection[str]) -> BankPicture:
         kind=kind,
         matrices=table.matrices or 1,
         active=access.active,
+        banks=table.banks,
     )

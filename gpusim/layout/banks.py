@@ -11,6 +11,34 @@ from gpusim.units import WARP_SIZE
 
 BANKS: Final = 32
 BANK_BYTES: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Banks:
+    """
+    A banked shared memory, as a machine file has it.
+
+    Attributes:
+        count: Number of banks.
+        width: Bytes of one bank.
+    """
+
+    count: int = BANKS
+    width: int = BANK_BYTES
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of all banks together, which one wavefront can serve."""
+        return self.count * self.width
+
+    def bank_of(self, address: IntArray) -> IntArray:
+        """Return the bank that holds each byte address."""
+        return address // self.width % self.count
+
+
+STANDARD: Final = Banks()
+"""The 32 banks of 4 bytes that every supported GPU has."""
+
 ACCESS_WIDTHS: Final = (2, 4, 8, 16)
 """Bytes that one lane may read or write in one shared-memory instruction counted here."""
 
@@ -51,6 +79,7 @@ def access_wavefronts(
     banks: int = BANKS,
     bank_bytes: int = BANK_BYTES,
     *,
+    phase_lanes: int = WARP_SIZE,
     loads: bool = False,
 ) -> IntArray:
     """
@@ -68,6 +97,7 @@ def access_wavefronts(
         active: Lanes that take part; broadcasts with ``addresses``. The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        phase_lanes: Most lanes of a phase, however many banks there are: 8 for an ldmatrix.
         loads: Whether the instructions are plain loads (LDS). Stores, ldmatrix and cp.async never share in pairs.
 
     Returns:
@@ -79,13 +109,13 @@ def access_wavefronts(
 
     Source: golden file ``bank_conflicts`` for lanes with addresses of their own; broadcast.csv for shared ones.
     """
-    if loads and _has_halves(width_bytes, banks, bank_bytes):
-        apart, together = (
-            _wavefronts(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
-            for at_once in (1, 2)
-        )
-        return np.where(shares_in_pairs(addresses, active), together, apart)
-    return _wavefronts(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes)
+    served = Banks(banks, bank_bytes)
+    lanes = min(phase_lanes, _lanes_per_phase(np.shape(addresses), width_bytes, served))
+    apart = _wavefronts(addresses, width_bytes, active, served, lanes)
+    if not loads or lanes == WARP_SIZE:
+        return apart
+    together = _wavefronts(addresses, width_bytes, active, served, 2 * lanes)
+    return np.where(shares_in_pairs(addresses, active), together, apart)
 
 
 def shares_in_pairs(addresses: IntArray, active: BoolArray | None = None) -> BoolArray:
@@ -117,25 +147,12 @@ def shares_in_pairs(addresses: IntArray, active: BoolArray | None = None) -> Boo
     return np.asarray(pairings[0] | pairings[1])
 
 
-def _has_halves(width_bytes: int, banks: int, bank_bytes: int) -> bool:
-    """Return whether a warp-wide access of this width takes more than one phase."""
-    return banks * bank_bytes < WARP_SIZE * width_bytes
-
-
-def _wavefronts(
-    addresses: IntArray,
-    width_bytes: int,
-    active: BoolArray | None,
-    *,
-    banks: int,
-    bank_bytes: int,
-    at_once: int = 1,
-) -> IntArray:
-    """Count the wavefronts of accesses whose phases are of one size, a number of the usual ones at once."""
+def _wavefronts(addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: Banks, lanes: int) -> IntArray:
+    """Count the wavefronts of accesses whose phases have some lanes each."""
     # An aligned access covers whole slots of its own width, and two slots of one column share every bank of it.
     # So counting distinct slots gives the same result as counting distinct words, with fewer to count.
-    slots, wanted = _phase_slots(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
-    columns = banks * bank_bytes // max(width_bytes, bank_bytes)
+    slots, wanted = _phase_slots(addresses, width_bytes, active, banks, lanes)
+    columns = banks.row_bytes // max(width_bytes, banks.width)
     leading, phases = slots.shape[:-2], slots.shape[-2]
     # An unwanted slot becomes -1: sorting brings it to the front, and it falls into no column.
     rows = np.sort(np.where(wanted, slots, -1).reshape(-1, slots.shape[-1]), axis=-1)
@@ -154,6 +171,7 @@ def access_ideal(
     banks: int = BANKS,
     bank_bytes: int = BANK_BYTES,
     *,
+    phase_lanes: int = WARP_SIZE,
     loaded: IntArray | None = None,
 ) -> IntArray:
     """
@@ -164,6 +182,7 @@ def access_ideal(
         active: Lanes that take part. Shape (..., 32). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        phase_lanes: Most lanes of a phase, however many banks there are: 8 for an ldmatrix.
         loaded: Addresses of plain loads, shape (..., 32): where lanes share them in pairs, two phases are one. None
             for all other accesses.
 
@@ -174,9 +193,10 @@ def access_ideal(
         BadInput: The width is not one of these, or the last dimension is not 32.
     """
     taking = np.ones(WARP_SIZE, dtype=np.bool_) if active is None else np.asarray(active, dtype=np.bool_)
-    lanes = _lanes_per_phase(taking.shape, width_bytes, banks, bank_bytes)
+    served = Banks(banks, bank_bytes)
+    lanes = min(phase_lanes, _lanes_per_phase(taking.shape, width_bytes, served))
     apart = _phases_taken(taking, lanes)
-    if loaded is None or not _has_halves(width_bytes, banks, bank_bytes):
+    if loaded is None or lanes == WARP_SIZE:
         return apart
     return np.where(shares_in_pairs(loaded, taking), _phases_taken(taking, 2 * lanes), apart)
 
@@ -224,12 +244,13 @@ def ldmatrix_wavefronts(
 
     Source: PTX ISA, "Warp-level matrix instructions: ldmatrix".
     """
-    return access_wavefronts(row_addresses, MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes)
+    lanes = ldmatrix_lanes(matrices)
+    return access_wavefronts(row_addresses, MATRIX_ROW_BYTES, lanes, banks, bank_bytes, phase_lanes=MATRIX_ROWS)
 
 
 def ldmatrix_ideal(matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES) -> int:
-    """Count the wavefronts of an ldmatrix without conflicts: one for each matrix."""
-    return int(access_ideal(MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes))
+    """Count the wavefronts of an ldmatrix without conflicts: one for each matrix, where the banks hold 128 bytes."""
+    return int(access_ideal(MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes, phase_lanes=MATRIX_ROWS))
 
 
 def conflict_groups(
@@ -239,12 +260,13 @@ def conflict_groups(
     banks: int = BANKS,
     bank_bytes: int = BANK_BYTES,
     *,
+    phase_lanes: int = WARP_SIZE,
     loads: bool = False,
 ) -> tuple[ConflictGroup, ...]:
     """
     List every bank conflict of one instruction, with the lanes that take part in it.
 
-    For an ldmatrix, pass a width of 16 bytes and ``ldmatrix_lanes`` as ``active``.
+    For an ldmatrix, pass a width of 16 bytes, ``ldmatrix_lanes`` as ``active``, and phases of ``MATRIX_ROWS`` lanes.
 
     Args:
         addresses: Byte addresses of the lanes. Shape (32,).
@@ -252,6 +274,7 @@ def conflict_groups(
         active: Lanes that take part. Shape (32,). The default is all lanes.
         banks: Number of banks.
         bank_bytes: Width of one bank.
+        phase_lanes: Most lanes of a phase, however many banks there are.
         loads: Whether it is a plain load, as in ``access_wavefronts``.
 
     Returns:
@@ -265,8 +288,11 @@ def conflict_groups(
         raise BadInput(
             f"conflict_groups takes the {WARP_SIZE} addresses of one instruction, got shape {np.shape(addresses)}"
         )
-    at_once = phases_at_once(addresses, width_bytes, active, banks, bank_bytes) if loads else 1
-    slots, wanted = _phase_slots(addresses, width_bytes, active, banks=banks, bank_bytes=bank_bytes, at_once=at_once)
+    served = Banks(banks, bank_bytes)
+    lanes = min(phase_lanes, _lanes_per_phase(np.shape(addresses), width_bytes, served))
+    if loads and lanes < WARP_SIZE and shares_in_pairs(addresses, active):
+        lanes *= 2
+    slots, wanted = _phase_slots(addresses, width_bytes, active, served, lanes)
     words_per_slot = max(1, width_bytes // bank_bytes)
     groups = []
     for phase, (row, takes) in enumerate(zip(slots.tolist(), wanted.tolist(), strict=True)):
@@ -280,34 +306,23 @@ def conflict_groups(
 
 
 def phases_at_once(
-    addresses: IntArray,
-    width_bytes: int,
-    active: BoolArray | None = None,
-    banks: int = BANKS,
-    bank_bytes: int = BANK_BYTES,
+    addresses: IntArray, width_bytes: int, active: BoolArray | None = None, banks: Banks = STANDARD
 ) -> int:
     """Return how many phases of one plain load pass together: 2 where lanes share wide addresses in pairs, else 1."""
-    halved = _has_halves(width_bytes, banks, bank_bytes) and bool(shares_in_pairs(addresses, active))
-    return 2 if halved else 1
+    several = _lanes_per_phase(np.shape(addresses), width_bytes, banks) < WARP_SIZE
+    return 2 if several and bool(shares_in_pairs(addresses, active)) else 1
 
 
 def _phase_slots(
-    addresses: IntArray,
-    width_bytes: int,
-    active: BoolArray | None,
-    *,
-    banks: int,
-    bank_bytes: int,
-    at_once: int,
+    addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: Banks, lanes: int
 ) -> tuple[IntArray, BoolArray]:
     """
-    Return each lane's slot by phase, and which lanes take part. Both have shape (..., phases, lanes).
+    Return each lane's slot by phase of some lanes, and which of them take part. Both have shape (..., phases, lanes).
 
     A slot is the address in units of the access width, or of a bank where the bank is wider.
     """
     given = np.asarray(addresses, dtype=np.int64)
     taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
-    lanes = at_once * _lanes_per_phase(given.shape, width_bytes, banks, bank_bytes)
     wrong = taking & ((given % width_bytes != 0) | (given < 0))
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0].tolist())
@@ -316,15 +331,15 @@ def _phase_slots(
             + (f" (instruction {list(first[:-1])})" if first[:-1] else "")
         )
     shape = (*given.shape[:-1], WARP_SIZE // lanes, lanes)
-    return (given // max(width_bytes, bank_bytes)).reshape(shape), taking.reshape(shape)
+    return (given // max(width_bytes, banks.width)).reshape(shape), taking.reshape(shape)
 
 
-def _lanes_per_phase(shape: tuple[int, ...], width_bytes: int, banks: int, bank_bytes: int) -> int:
+def _lanes_per_phase(shape: tuple[int, ...], width_bytes: int, banks: Banks) -> int:
     if width_bytes not in ACCESS_WIDTHS:
         raise BadInput(f"shared access must be one of {_listed(ACCESS_WIDTHS)} bytes wide, got {width_bytes}")
     if not shape or shape[-1] != WARP_SIZE:
         raise BadInput(f"shared addresses must have {WARP_SIZE} lanes in their last dimension, got shape {shape}")
-    return min(WARP_SIZE, banks * bank_bytes // width_bytes)
+    return min(WARP_SIZE, banks.row_bytes // width_bytes)
 
 
 def _listed(values: tuple[int, ...]) -> str:

@@ -3,24 +3,25 @@
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.units import LINE_BITS, SECTOR_BITS, VECTOR_BITS, WARP_SIZE
-
-_BANK_GROUPS = 4
-"""Number of groups of eight banks; a group is 32 bytes wide."""
+from gpusim.layout.banks import STANDARD, Banks
+from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, VECTOR_BITS, WARP_SIZE
 
 
-def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> IntArray:
+def returning_wavefronts(
+    offset: IntArray, target: IntArray, valid: BoolArray, bits: int, banks: Banks = STANDARD
+) -> IntArray:
     """
     Count the wavefronts in which the data of each warp instruction returns when its copies bypass L1.
 
     Every 128-byte line of global memory returns by itself. It takes one wavefront, unless several of the aligned 32
-    bytes that it fills in shared memory lie in the same eight banks.
+    bytes that it fills in shared memory lie in the same banks: eight of four bytes.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].
         target: Elements from a 32-byte boundary of shared memory, same shape.
         valid: Predicates of the lanes, same shape.
         bits: Element width.
+        banks: Banks of the shared memory.
 
     Returns:
         Shape [...]; 0 where no lane is valid.
@@ -31,7 +32,7 @@ def returning_wavefronts(offset: IntArray, target: IntArray, valid: BoolArray, b
     together = (line[..., :, None] == line[..., None, :]) & valid[..., :, None] & valid[..., None, :]
     earlier = np.tri(WARP_SIZE, k=-1, dtype=bool)
     fresh = ~(together & (piece[..., :, None] == piece[..., None, :]) & earlier).any(axis=-1)
-    meeting = together & ((piece[..., :, None] - piece[..., None, :]) % _BANK_GROUPS == 0)
+    meeting = together & ((piece[..., :, None] - piece[..., None, :]) % max(1, banks.row_bytes // SECTOR_BYTES) == 0)
     in_group = (meeting & fresh[..., None, :]).sum(axis=-1)
     in_line = np.where(together, in_group[..., None, :], 0).max(axis=-1)
     first_of_line = valid & ~(together & earlier).any(axis=-1)

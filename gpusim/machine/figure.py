@@ -52,6 +52,7 @@ class FigureUnit:
         upper: Largest allowed value; None takes that of the unit.
         zero: What the value 0 means. Where it means nothing, 0 is refused.
         power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
+        only: The one value that is simulated, and so the only one allowed; None where any is.
     """
 
     name: str
@@ -59,6 +60,7 @@ class FigureUnit:
     upper: int | None = None
     zero: str = ""
     power_of_two: bool = False
+    only: int | bool | None = None
 
     @property
     def least(self) -> int:
@@ -75,6 +77,8 @@ class FigureUnit:
     @property
     def allowed(self) -> str:
         """What a value must be, for messages."""
+        if self.only is not None:
+            return f"{str(self.only).lower()}, no other is simulated"
         if self.name == "bool":
             return "true or false"
         what = "a power of two" if self.power_of_two else "an integer"
@@ -82,6 +86,8 @@ class FigureUnit:
 
     def allows(self, value: object) -> bool:
         """Return whether a value is of the right type, within bounds and, where it must be, a power of two."""
+        if self.only is not None:
+            return type(value) is type(self.only) and value == self.only
         if self.name == "bool":
             return isinstance(value, bool)
         if type(value) is not int or not self.least <= value <= self.most:

@@ -10,18 +10,30 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from gpusim.errors import BadInput, nearest
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.machine.masks import tell_anew
 from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
 from gpusim.machine.text_file import read_text_file
+from gpusim.units import VECTOR_BITS
 
 _TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
 _RECORD_TEXTS = ("source", "at", "why", "effect")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
+
+QUANTILES: Final = ("latency", "latency_late", "latency_later", "latency_most")
+"""Quantiles of a miss's latency that are simulated where ``dram.late`` is not given, and refused where it is."""
+
+NOT_SIMULATED: Final = {
+    "l1.bytes_per_cycle": "hits of the L1 are simulated by their wavefronts in the banks",
+    "pipes.half.latency": "no estimated instruction waits for it, and compiled ones have stall counts of their own",
+    "instruction_cache.l1_bytes": "one instruction cache of an SM is simulated, of l0_bytes",
+    "instruction_cache.miss_latency": "a miss of the instruction cache goes to the L2, in l1_miss_latency",
+}
+"""Figures that machine files once had and nothing obeyed, with the reason for which each is refused."""
 
 
 def machine_names() -> tuple[str, ...]:
@@ -162,6 +174,34 @@ class _Reader:
                     f" got {mask} beside {', '.join(map(str, late.part_masks))} ({self._where}: dram.late.part_masks)"
                 )
 
+    def _require_banks(self, machine: Machine) -> None:
+        """Refuse banks that cannot serve the widest access of one lane in a wavefront."""
+        shared = machine.shared
+        if shared.banks * shared.bank_bytes < VECTOR_BITS // 8:
+            raise BadInput(
+                f"shared.banks times shared.bank_bytes must be at least {VECTOR_BITS // 8}, the widest access of a"
+                f" lane, got {shared.banks} times {shared.bank_bytes} ({self._where}: shared)"
+            )
+
+    def _require_latencies(self, machine: Machine) -> None:
+        """Refuse a pipe without a latency."""
+        for name, pipe in machine.pipes.items():
+            if pipe.latency is None and f"pipes.{name}.latency" not in NOT_SIMULATED:
+                raise self._refuse(f"pipes.{name}.latency must be given", None, f"pipes.{name}.latency")
+
+    def _require_quantiles(self, machine: Machine) -> None:
+        """Refuse quantiles of a miss's latency beside ``dram.late``, where they are not obeyed, and their lack."""
+        late = machine.dram.late is not None
+        for name in QUANTILES:
+            found = getattr(machine.dram, name)
+            if late and found is not None:
+                raise BadInput(
+                    f"dram.{name} must be left out beside dram.late, which says when misses come,"
+                    f" got {found} ({self._where}: dram.{name})"
+                )
+            if not late and found is None:
+                raise self._refuse(f"dram.{name} must be given where there is no dram.late", None, f"dram.{name}")
+
     def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
         """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""
         if sum(units.sizes) != sms:
@@ -179,6 +219,9 @@ class _Reader:
 
     def _require_order(self, machine: Machine) -> None:
         """Refuse figures that contradict each other."""
+        self._require_banks(machine)
+        self._require_latencies(machine)
+        self._require_quantiles(machine)
         latencies = machine.dram.latencies
         if list(latencies) != sorted(latencies):
             raise BadInput(
@@ -224,6 +267,9 @@ class _Reader:
     def _refuse(self, rule: str, found: object, key: str) -> BadInput:
         return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")
 
+    def _left_out(self, key: str) -> BadInput:
+        return BadInput(f"{key} must be left out: {NOT_SIMULATED[key]} ({self._where}: {key})")
+
     def _read_sources(self, table: object) -> None:
         if not isinstance(table, dict):
             raise self._refuse("sources must be a table", table, "sources")
@@ -237,6 +283,8 @@ class _Reader:
     def _refuse_unknown(self, table: Mapping[str, object], allowed: tuple[str, ...], prefix: str) -> None:
         for key in table:
             if key not in allowed:
+                if prefix + key in NOT_SIMULATED:
+                    raise self._left_out(prefix + key)
                 near = nearest(key, allowed)
                 hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(allowed)}"
                 raise BadInput(f'unknown key "{key}", {hint} ({self._where}: {prefix}{key})')
@@ -256,7 +304,7 @@ class _Reader:
             if isinstance(mark, Inherited):
                 values[name] = self._data[mark.name]["value"]
             elif isinstance(mark, FigureUnit):
-                values[name] = self._figure(get_args(hints[name])[0], mark, table.get(name), prefix + name)
+                values[name] = self._figure_of(get_args(hints[name])[0], mark, table.get(name), prefix + name)
             else:
                 values[name] = self._table(hints[name], table.get(name), prefix + name)
         return values
@@ -281,6 +329,14 @@ class _Reader:
                 if not _TENSOR_NAME.fullmatch(name):
                     raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
         return {name: spec(**self._values(spec, found.get(name), f"{key}.{name}.", {})) for name in names}
+
+    def _figure_of(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
+        """Return a figure's value; None for one that may be left out, and is."""
+        if found is not None and key in NOT_SIMULATED:
+            raise self._left_out(key)
+        if get_origin(hint) is not types.UnionType:
+            return self._figure(hint, unit, found, key)
+        return None if found is None else self._figure(get_args(hint)[0], unit, found, key)
 
     def _figure(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
         name = key.rpartition(".")[2]

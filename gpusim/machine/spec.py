@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
-from gpusim.units import WORD_BYTES
+from gpusim.units import LINE_BYTES, SECTOR_BYTES, WORD_BYTES
 
 PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
 """Execution pipes of one SMSP, besides the tensor core and the MIO queue."""
@@ -49,10 +49,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Whether the machine has cp.async (sm_80 and later) and ldmatrix (sm_75 and later)."""
+    """Whether the machine has cp.async (sm_80 and later) and ldmatrix (sm_75 and later), without which none runs."""
 
     cp_async: Annotated[bool, FigureUnit("bool")]
-    ldmatrix: Annotated[bool, FigureUnit("bool")]
+    ldmatrix: Annotated[bool, FigureUnit("bool", only=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,12 @@ class PipeSpec:
 
     Attributes:
         interval: Cycles that one warp instruction occupies the pipe.
-        latency: Cycles from issue until a dependent instruction may issue.
+        latency: Cycles from issue until a dependent instruction may issue, where streams are estimated; compiled ones
+            have stall counts of their own. None for the pipe "half", whose results no estimated instruction needs soon.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
-    latency: Annotated[int, FigureUnit("cycles")]
+    latency: Annotated[int | None, FigureUnit("cycles")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,11 @@ class TensorSpec(PipeSpec):
     The tensor core of one SMSP, for one mma.sync.
 
     Attributes:
+        latency: Cycles from issue until an mma.sync that needs the result may issue.
         beyond: What each takes beyond its interval in a warp tile; None where that is not known, and it is nothing.
     """
 
+    latency: Annotated[int, FigureUnit("cycles")]
     beyond: BeyondSpec | None
 
 
@@ -287,17 +290,15 @@ class L1Spec:
         line_bytes: Bytes of a cache line.
         sector_bytes: Bytes of a sector.
         hit_latency: Cycles of a load that hits, from issue to dependent issue.
-        bytes_per_cycle: Bytes per cycle that the cache delivers.
         store_buffer_bytes: Bytes of stores that can wait for the SM's way to the L2 before they hold other accesses.
         lines: How lines come that loads lack; None where that is not known, and they come as those of copies.
         stores: How stores pass; None where that is not known, and one holds no other.
     """
 
     bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
-    line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
-    sector_bytes: Annotated[int, FigureUnit("bytes", 8, 1024, power_of_two=True)]
+    line_bytes: Annotated[int, FigureUnit("bytes", only=LINE_BYTES)]
+    sector_bytes: Annotated[int, FigureUnit("bytes", only=SECTOR_BYTES)]
     hit_latency: Annotated[int, FigureUnit("cycles", lower=4)]
-    bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
     store_buffer_bytes: Annotated[int, FigureUnit("bytes", upper=1 << 22, zero="no store waits there")]
     lines: L1LinesSpec | None
     stores: L1StoresSpec | None
@@ -410,7 +411,7 @@ class L2Spec:
 
     bytes: Annotated[int, FigureUnit("bytes", 1 << 16, 1 << 29)]
     partitions: Annotated[int, FigureUnit("partitions", 1, 16)]
-    line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
+    line_bytes: Annotated[int, FigureUnit("bytes", only=LINE_BYTES)]
     hit_latency: Annotated[int, FigureUnit("cycles", lower=10)]
     far_latency: Annotated[int, FigureUnit("cycles", lower=10)]
     far_fraction_percent: Annotated[int, FigureUnit("percent", upper=100, zero="one partition")]
@@ -495,10 +496,11 @@ class DramSpec:
     The memory behind the L2.
 
     Attributes:
-        latency: Cycles of a load that misses the L2, from issue to dependent issue, the L2's own time included: of half
-            of all misses this many or fewer.
-        latency_least, latency_late, latency_later, latency_most: The same of no miss, of nine in ten, of 98 in a
-            hundred, and of all.
+        latency_least: Cycles of the fastest load that misses the L2, from issue to dependent issue, the L2's own time
+            included.
+        latency: Cycles that half of all misses take at most. None, like the others, where ``late`` says which misses
+            come late: how many come when follows from that.
+        latency_late, latency_later, latency_most: The same of nine in ten, of 98 in a hundred, and of all.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
         banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
@@ -507,11 +509,11 @@ class DramSpec:
         clock_mhz: SM clock of the machine.
     """
 
-    latency: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency: Annotated[int | None, FigureUnit("cycles", lower=10)]
     latency_least: Annotated[int, FigureUnit("cycles", lower=10)]
-    latency_late: Annotated[int, FigureUnit("cycles", lower=10)]
-    latency_later: Annotated[int, FigureUnit("cycles", lower=10)]
-    latency_most: Annotated[int, FigureUnit("cycles", lower=10)]
+    latency_late: Annotated[int | None, FigureUnit("cycles", lower=10)]
+    latency_later: Annotated[int | None, FigureUnit("cycles", lower=10)]
+    latency_most: Annotated[int | None, FigureUnit("cycles", lower=10)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent", 1, 100)]
     banks: DramBanksSpec | None
@@ -521,8 +523,9 @@ class DramSpec:
 
     @property
     def latencies(self) -> tuple[int, ...]:
-        """The quantiles of a miss's latency, the least one first."""
-        return (self.latency_least, self.latency, self.latency_late, self.latency_later, self.latency_most)
+        """The quantiles of a miss's latency, the least one first; where ``late`` says the rest, the least alone."""
+        others = (self.latency, self.latency_late, self.latency_later, self.latency_most)
+        return (self.latency_least, *(one for one in others if one is not None))
 
     @property
     def bytes_per_kilocycle(self) -> int:
@@ -699,24 +702,20 @@ class LaunchSpec:
 @dataclass(frozen=True, slots=True)
 class InstructionCacheSpec:
     """
-    The instruction caches: L0 of an SMSP and L1 of the SM.
+    The instruction cache of an SM, whose misses go to the L2 (D7).
 
     Attributes:
-        line_bytes: Bytes of a line in both caches.
-        l0_bytes: Capacity of the L0.
-        l1_bytes: Capacity of the L1.
+        line_bytes: Bytes of a line.
+        l0_bytes: Capacity, that of an SMSP's L0.
         stream_lines: Lines that the stream prefetcher runs ahead of execution.
-        line_interval: Cycles between two lines that arrive from beyond the cache that holds ``l0_bytes``.
-        miss_latency: Cycles an L0 miss waits for the SM's L1.
-        l1_miss_latency: Cycles an L1 miss waits for the L2.
+        line_interval: Cycles between two lines that arrive from beyond it.
+        l1_miss_latency: Cycles a miss waits for the L2.
     """
 
     line_bytes: Annotated[int, FigureUnit("bytes", 16, 1024, power_of_two=True)]
     l0_bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
-    l1_bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 24)]
     stream_lines: Annotated[int, FigureUnit("lines", zero="no prefetcher")]
     line_interval: Annotated[int, FigureUnit("cycles")]
-    miss_latency: Annotated[int, FigureUnit("cycles")]
     l1_miss_latency: Annotated[int, FigureUnit("cycles")]
 
 

@@ -103,10 +103,12 @@ class SamplingError:
 
 def _with_latency(machine: Machine, moved: int) -> Machine:
     """Return a machine whose DRAM answers some cycles later, or earlier where they are negative."""
-    dram = replace(machine.dram, latency=machine.dram.latency + moved)
+    dram = machine.dram
     if dram.late is not None:
         late = replace(dram.late, on_time=dram.late.on_time + moved)
         dram = replace(dram, latency_least=dram.latency_least + moved, late=late)
+    elif dram.latency is not None:
+        dram = replace(dram, latency=dram.latency + moved)
     return replace(machine, dram=dram)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import BANK_BYTES, BANKS, MATRIX_ROW_BYTES, ldmatrix_lanes, phases_at_once
+from gpusim.layout.banks import MATRIX_ROW_BYTES, MATRIX_ROWS, STANDARD, Banks, ldmatrix_lanes, phases_at_once
 from gpusim.report.style import CONFLICT, FAINT, HATCH, IDEAL, INK, LANE, MUTED, PAPER, fits, text_on
 from gpusim.units import WARP_SIZE
 
@@ -15,6 +15,9 @@ _NAMES = {"ldgsts": "cp.async", "sts": "st.shared", "lds": "ld.shared", "atoms":
 
 _SMALLEST = 4.5
 """Smallest font size of a label, points."""
+
+_MARKS = 8
+"""Groups of banks that are named above a grid."""
 
 _TWO_LINES = 0.3
 """Least height of a phase, inches, that is named in two lines."""
@@ -38,6 +41,7 @@ class BankPicture:
             share a word: they pass a bank one by one.
         matrices: Number of matrices of an ldmatrix: 1, 2 or 4.
         active: Lanes that take part, shape (32,); None for all lanes (that supply rows of the matrices).
+        banks: Banks of the shared memory.
     """
 
     title: str
@@ -46,6 +50,7 @@ class BankPicture:
     kind: PassKind = "ldmatrix"
     matrices: int = 4
     active: BoolArray | None = None
+    banks: Banks = STANDARD
 
     def taking_part(self) -> BoolArray:
         """Return the lanes whose address counts. Shape (32,)."""
@@ -54,9 +59,9 @@ class BankPicture:
 
     def lanes_per_phase(self) -> int:
         """Return the number of lanes that one wavefront can serve together."""
-        width = MATRIX_ROW_BYTES if self.kind == "ldmatrix" else self.width_bytes
-        at_once = phases_at_once(self.addresses, width, self.active) if self.kind == "load" else 1
-        return min(WARP_SIZE, at_once * BANKS * BANK_BYTES // width)
+        width, most = (MATRIX_ROW_BYTES, MATRIX_ROWS) if self.kind == "ldmatrix" else (self.width_bytes, WARP_SIZE)
+        at_once = phases_at_once(self.addresses, width, self.active, self.banks) if self.kind == "load" else 1
+        return min(most, at_once * self.banks.row_bytes // width)
 
 
 def access_title(op: str, operand: str, *, transposed: bool = False) -> str:
@@ -103,16 +108,16 @@ def wavefronts(picture: BankPicture) -> tuple[Wavefront, ...]:
 
     The number of wavefronts equals that of ``gpusim.layout.banks.access_wavefronts``.
     """
-    lanes_per_phase = picture.lanes_per_phase()
-    words = max(1, picture.width_bytes // BANK_BYTES)
+    lanes_per_phase, own = picture.lanes_per_phase(), picture.banks
+    words = max(1, picture.width_bytes // own.width)
     # phase -> bank -> word (of an atomic: and lane) -> lanes; dictionaries keep the order of first lanes.
     wanted: dict[int, dict[int, dict[tuple[int, int], list[int]]]] = {}
     apart = picture.kind == "atomic"
     for lane in np.flatnonzero(picture.taking_part()).tolist():
-        first = int(picture.addresses[lane]) // BANK_BYTES
+        first = int(picture.addresses[lane]) // own.width
         for word in range(first, first + words):
             banks = wanted.setdefault(lane // lanes_per_phase, {})
-            banks.setdefault(word % BANKS, {}).setdefault((word, lane if apart else 0), []).append(lane)
+            banks.setdefault(word % own.count, {}).setdefault((word, lane if apart else 0), []).append(lane)
     found = []
     for phase, banks in sorted(wanted.items()):
         for number in range(max(len(of_bank) for of_bank in banks.values())):
@@ -143,23 +148,24 @@ def verdict(picture: BankPicture) -> str:
 
 def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> None:
     """
-    Draw each wavefront as a row over the 32 banks. Conflicts have a colour of their own, and cells name their lanes.
+    Draw each wavefront as a row over the banks. Conflicts have a colour of their own, and cells name their lanes.
 
     Args:
         axes: The axes to draw on.
         picture: The access.
         inches: Width and height of ``axes``, which decide the labels that fit.
     """
-    passes = wavefronts(picture)
-    axes.set_xlim(0, BANKS)
+    passes, count = wavefronts(picture), picture.banks.count
+    axes.set_xlim(0, count)
     axes.set_ylim(len(passes), 0)
-    column, row = inches[0] / BANKS, inches[1] / len(passes)
+    column, row = inches[0] / count, inches[1] / len(passes)
     size = min(8.0, row * 72 * 0.58)
     narrowest = min(cell.end - cell.bank for wavefront in passes for cell in wavefront.cells) * column
     while size > _SMALLEST and not fits(f"{WARP_SIZE - 1}", size, narrowest):
         size -= 0.5
-    axes.broken_barh([(0, BANKS)], (0, len(passes)), facecolor=LANE)
-    axes.vlines(range(4, BANKS, 4), 0, len(passes), color=FAINT, linewidth=0.6)
+    axes.broken_barh([(0, count)], (0, len(passes)), facecolor=LANE)
+    marked = max(1, count // _MARKS)
+    axes.vlines(range(marked, count, marked), 0, len(passes), color=FAINT, linewidth=0.6)
     for place, wavefront in enumerate(passes):
         colour = CONFLICT if wavefront.number else IDEAL
         spans = [(cell.bank, cell.end - cell.bank) for cell in wavefront.cells]
@@ -172,7 +178,9 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
                 middle, place + 0.5, label, fontsize=size, color=text_on(colour), ha="center", va="center_baseline"
             )
     _label_phases(axes, picture, passes, row)
-    axes.set_xticks(range(2, BANKS, 4), [f"{bank}–{bank + 3}" for bank in range(0, BANKS, 4)])  # noqa: RUF001  # a range
+    groups = range(0, count, marked)
+    named = [f"{bank}–{bank + marked - 1}" if marked > 1 else str(bank) for bank in groups]  # noqa: RUF001  # a range
+    axes.set_xticks([bank + marked / 2 for bank in groups], named)
     axes.tick_params(axis="x", length=0, labelsize=7.5, pad=2, top=True, labeltop=True, bottom=False, labelbottom=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -191,7 +199,7 @@ def _label_phases(axes: Axes, picture: BankPicture, passes: tuple[Wavefront, ...
     axes.set_yticks([(start + end) / 2 for start, end in zip(starts, ends, strict=True)], names)
     axes.tick_params(axis="y", length=0, labelsize=7.5, labelcolor=MUTED, pad=4)
     if len(passes) > len(starts):
-        axes.hlines(starts[1:], 0, BANKS, color=INK, linewidth=1.0)
+        axes.hlines(starts[1:], 0, picture.banks.count, color=INK, linewidth=1.0)
 
 
 def _cell_label(cell: Cell, room: float, size: float) -> str:

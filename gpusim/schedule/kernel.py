@@ -4,8 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from gpusim.layout.banks import Banks
+from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import Lanes, StepT
-from gpusim.tile.lanes import STANDARD, Banks
+from gpusim.tile.lanes import banks_of
 from gpusim.units import WARP_SIZE
 
 
@@ -82,7 +84,10 @@ class KernelSchedule(ABC, Generic[StepT]):
         op_kinds: Types of the ops in its programs, in the order that numbers them in a trace.
         operand_names: Operands that lie in shared memory, as printed streams name them.
         copied: Those of ``operand_names`` that come from global memory.
+        machine: The machine that it runs on.
     """
+
+    machine: Machine
 
     op_kinds: ClassVar[tuple[type, ...]]
     operand_names: ClassVar[tuple[str, ...]] = ()
@@ -93,9 +98,14 @@ class KernelSchedule(ABC, Generic[StepT]):
     def grid(self) -> tuple[int, int, int]:
         """gridDim (x, y, z)."""
 
+    @property
+    def banks(self) -> Banks:
+        """Banks of the machine's shared memory."""
+        return banks_of(self.machine)
+
     @abstractmethod
-    def lanes(self, banks: Banks = STANDARD) -> Lanes[StepT]:
-        """Return the addresses of all CTAs."""
+    def lanes(self) -> Lanes[StepT]:
+        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
 
     @abstractmethod
     def steps(self, block: int) -> Sequence[StepT]:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput
+from gpusim.lower.estimated_output import SHORTEST_DEPENDENT
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
@@ -37,7 +38,6 @@ from gpusim.sim.code import (
 from gpusim.sim.core.constants import COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.stall_reasons import MIO_THROTTLE
 from gpusim.sim.timed_kernel import TimedKernel
-from gpusim.tile.lanes import Banks
 from gpusim.units import LINE_BYTES, SCOREBOARDS, WARP_SIZE
 
 Known: TypeAlias = dict[tuple[Instruction, int, bool, bool], Decoded]
@@ -60,7 +60,7 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable, know
     Raises:
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
-    decoder = _Decoder(kernel, behaviour, {} if known is None else known)
+    decoder = _Decoder(kernel, behaviour, {} if known is None else known, estimated=stream.origin == "estimated")
     line_bytes = kernel.machine.instruction_cache.line_bytes
     per_line = line_bytes // INSTRUCTION_BYTES
     segments = []
@@ -156,6 +156,9 @@ _JUMPS = frozenset({"BRA", "CALL", "RET"})
 _LOAD_OF_CONSTANTS = "LDC"
 """An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D8)."""
 
+_FIXED = frozenset({"alu", "fma", "fmaheavy"})
+"""Pipes whose instructions have their results after a time that is fixed, and known to the compiler."""
+
 _ADDRESS_REGISTERS = {"LDS": 1, "LDSM": 1, "STS": 1, "ATOMS": 1, "LDG": 2, "STG": 2, "RED": 2, "LDGSTS": 3}
 """Registers of a memory instruction's addresses, by opcode; LDGSTS has one in shared and two in global memory."""
 
@@ -174,10 +177,11 @@ def _registers(opcode: str) -> int:
 class _Decoder:
     """Decodes the instructions of one stream."""
 
-    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable, known: Known) -> None:
+    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable, known: Known, *, estimated: bool) -> None:
         self.kernel, self.behaviour, self.machine, self.known = kernel, behaviour, kernel.machine, known
         machine = kernel.machine
-        self.lanes = kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
+        self.lanes = kernel.lanes()
+        self.estimated = estimated
         copy = machine.async_copy
         self.in_a_row = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
@@ -246,10 +250,13 @@ class _Decoder:
 
         What is behind a branch waits for that alone (D34): samples have 3 cycles of branch_resolving and up to 3 of
         wait behind branches with stalls of 5 and of 11 (reports/measured/h200/samples). Commits in a row, and waits
-        for groups, are further apart; what else is behind one is not.
+        for groups, are further apart; what else is behind one is not. An estimated instruction whose successor needs
+        its result is as far from that as the machine file says.
         """
         if instruction.opcode.partition(".")[0] in _JUMPS:
             return 1
+        if self.estimated and instruction.pipe in _FIXED and instruction.stall >= SHORTEST_DEPENDENT:
+            return max(1, self.machine.pipes[instruction.pipe].latency or 0)
         return max(1, instruction.stall, self.in_a_row.get(kind, 0) if again else 0)
 
     def _port(self, instruction: Instruction, kind: int) -> tuple[int, int, int]:
@@ -264,7 +271,7 @@ class _Decoder:
                 f"the machine file has {', '.join(sorted(table))}"
             )
         figures = table[instruction.pipe]
-        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency
+        return self.pipes[TENSOR_CORE if tensor else instruction.pipe], figures.interval, figures.latency or 0
 
     def _register_from_mio(self, name: str) -> Access:
         """

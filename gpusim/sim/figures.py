@@ -64,6 +64,7 @@ class Figures(NamedTuple):
         cpc_percent: What each SM of these gets of a busy L2, in per cent of the mean of all SMs.
         merge_window: Cycles for which others are merged with a request that hits.
         dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
+            Where late ones are known, the first alone counts.
         dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
         dram_late_cycles, dram_late_period: Cycles for which a part of DRAM stands still once in a period; a period of 0
             takes latencies from the quantiles.
@@ -259,10 +260,10 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool, parameter_lines:
         tpcs_beside=0 if machine.launch.cpcs is None else machine.launch.cpcs.beside,
         cpc_percent=PERCENT if machine.launch.cpcs is None else machine.launch.cpcs.percent,
         dram_least=_latency(machine.dram.latency_least, of_miss, clock),
-        dram_latency=_latency(machine.dram.latency, of_miss, clock),
-        dram_late=_latency(machine.dram.latency_late, of_miss, clock),
-        dram_later=_latency(machine.dram.latency_later, of_miss, clock),
-        dram_most=_latency(machine.dram.latency_most, of_miss, clock),
+        dram_latency=_latency(machine.dram.latency or 0, of_miss, clock),
+        dram_late=_latency(machine.dram.latency_late or 0, of_miss, clock),
+        dram_later=_latency(machine.dram.latency_later or 0, of_miss, clock),
+        dram_most=_latency(machine.dram.latency_most or 0, of_miss, clock),
         dram_on_time=0 if late is None else _latency(late.on_time, of_miss, clock),
         dram_late_cycles=0 if late is None else late.cycles * 100 // clock,
         dram_late_period=0 if late is None else late.period * 100 // clock,

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import BANK_BYTES, access_wavefronts
+from gpusim.layout.banks import STANDARD, Banks, access_wavefronts
 from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.requests import distinct_sectors
-from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS
+from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS, WORD_BYTES
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Requests (line, bit mask of its sectors) of one warp instruction. No two tensors share line numbers."""
@@ -111,7 +111,7 @@ class Patterns:
                 for a, vecs in enumerate(sectors)
             ]
             looks_up = np.broadcast_to(not around_l1, valid.shape)
-            wavefronts = l1_wavefronts(offset * bits // 8, over_warps(valid & looks_up), lane_bytes)
+            wavefronts = l1_wavefronts(offset * bits // 8, over_warps(valid & looks_up), lane_bytes, filled.banks)
             self._copies[key] = FetchPattern(
                 requests, [[list(map(int, warps)) for warps in vecs] for vecs in wavefronts]
             )
@@ -148,7 +148,7 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
     return first, (offset.shape, bits, moved.tobytes())
 
 
-def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int) -> IntArray:
+def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int, banks: Banks = STANDARD) -> IntArray:
     """
     Return the wavefronts of loads from the L1, whose data lies in banks as that of shared memory does.
 
@@ -160,9 +160,10 @@ def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int) -> In
         addresses: Bytes from the beginning of a line; shape [..., 32].
         active: Lanes that load.
         lane_bytes: Bytes of each lane.
+        banks: Banks that the L1 shares with the shared memory.
     """
-    width = max(lane_bytes, BANK_BYTES)
-    return access_wavefronts(addresses // width * width, width, active)
+    width = max(lane_bytes, WORD_BYTES)
+    return access_wavefronts(addresses // width * width, width, active, banks.count, banks.width)
 
 
 def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:

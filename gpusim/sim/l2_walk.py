@@ -321,7 +321,9 @@ def _walked(content: Any, touched: Touched, rows: IntArray, turn_of: IntArray) -
     found = np.zeros((4, len(turn_of)), dtype=np.int64)
     columns = (rows, touched.granule, touched.parts, touched.size)
     content.walk(
-        [memoryview(np.ascontiguousarray(one)) for one in columns], memoryview(turn_of), [memoryview(one) for one in found]
+        [memoryview(np.ascontiguousarray(one)) for one in columns],
+        memoryview(turn_of),
+        [memoryview(one) for one in found],
     )
     return found
 

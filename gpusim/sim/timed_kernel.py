@@ -12,7 +12,6 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma
 from gpusim.lower.stream import Stream
-from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
 from gpusim.schedule.counts import CountedKernel, SassOpcode
 from gpusim.schedule.lanes import Lanes, StepT
@@ -76,10 +75,7 @@ class TimedKernel(CountedKernel[StepT]):
         watch: The activities that are observed in a watched CTA.
         trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
         counters: Additional counters of a result, with the instruction that each counts.
-        machine: The machine that it runs on.
     """
-
-    machine: Machine
 
     watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False

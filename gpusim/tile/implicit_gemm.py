@@ -221,7 +221,10 @@ class ImageIterator(ImplicitGemmIterator):
         across = self._columns_alike[s]
         kinds = (
             (packed((vertical, verticals), (in_row, in_rows)), verticals * in_rows),
-            (packed((vertical, verticals), (column, columns), (across, self.shape.s)), verticals * columns * self.shape.s),
+            (
+                packed((vertical, verticals), (column, columns), (across, self.shape.s)),
+                verticals * columns * self.shape.s,
+            ),
             (packed((pixel, rows * columns), (at, positions)), rows * columns * positions),
         )
         ends = np.cumsum([radix for _, radix in kinds]).tolist()

@@ -4,12 +4,20 @@ Shared-memory addresses of every lane of every warp, as tables of like accesses,
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
+from gpusim.layout.banks import (
+    STANDARD,
+    Banks,
+    access_ideal,
+    access_wavefronts,
+    ldmatrix_ideal,
+    ldmatrix_wavefronts,
+)
+from gpusim.machine.spec import Machine
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets
 from gpusim.tile.operand import OperandTile
@@ -31,22 +39,9 @@ def over_warps(of_threads: ArrayT, axis: int = 0) -> ArrayT:
     return by_thread.reshape(*by_thread.shape[:-1], -1, WARP_SIZE)
 
 
-@dataclass(frozen=True, slots=True)
-class Banks:
-    """
-    The banked shared memory that wavefronts are counted for.
-
-    Attributes:
-        count: Number of banks.
-        width: Bytes of one bank.
-    """
-
-    count: int = BANKS
-    width: int = BANK_BYTES
-
-
-STANDARD: Final = Banks()
-"""The 32 banks of 4 bytes that every supported GPU has."""
+def banks_of(machine: Machine) -> Banks:
+    """Return the banks of a machine's shared memory."""
+    return Banks(machine.shared.banks, machine.shared.bank_bytes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +128,7 @@ class Taken(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def predicated_copies(operand: OperandTile, slot: int, valid: bytes) -> Taken:
+def predicated_copies(operand: OperandTile, slot: int, valid: bytes, banks: Banks = STANDARD) -> Taken:
     """
     Return the wavefronts of the copies that fill a ring slot, by the valid lanes alone.
 
@@ -141,8 +136,9 @@ def predicated_copies(operand: OperandTile, slot: int, valid: bytes) -> Taken:
         operand: The operand.
         slot: The ring slot.
         valid: The predicates of its lanes, one byte each, in the order of ``copy_table``.
+        banks: Banks of the shared memory.
     """
-    table = copy_table(operand)
+    table = copy_table(operand, banks)
     predicates = np.frombuffer(valid, dtype=np.bool_).reshape(table.offsets.shape[1:])
     taken = table.predicated(slot, predicates)
     return Taken(int(taken.wavefronts.sum()), int(taken.ideal.sum()))

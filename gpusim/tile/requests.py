@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import access_wavefronts
+from gpusim.layout.banks import STANDARD, Banks, access_wavefronts
 from gpusim.layout.global_lines import distinct_pieces, returning_lines, returning_wavefronts
 from gpusim.tile.operand import Operand
 from gpusim.tile.shared_store import store_offsets
@@ -89,7 +89,13 @@ class OperandRequests:
 
 
 def _warp_requests(
-    operand: Operand, tile: npt.ArrayLike, slice_: npt.ArrayLike, number: npt.ArrayLike, *, around_l1: bool
+    operand: Operand,
+    tile: npt.ArrayLike,
+    slice_: npt.ArrayLike,
+    number: npt.ArrayLike,
+    *,
+    around_l1: bool,
+    banks: Banks,
 ) -> CopyRequests:
     """Return the requests of each warp instruction of fetch ``number``. Shape [*ctas, accesses, vecs, warps]."""
     access = operand.iterator(tile, slice_).fetch(number)
@@ -100,11 +106,18 @@ def _warp_requests(
     # Every stage of the ring begins on a 32-byte boundary, so stage 0 stands for all.
     target = store_offsets(operand, 0).reshape(by_warp[-4:])
     target = np.moveaxis(target, (-4, -3), (-2, -1))
-    return copy_requests(offset, target, valid, operand.bits, operand.access_bytes, around_l1=around_l1)
+    return copy_requests(offset, target, valid, operand.bits, operand.access_bytes, around_l1=around_l1, banks=banks)
 
 
 def copy_requests(
-    offset: IntArray, target: IntArray, valid: BoolArray, bits: int, width: int, *, around_l1: bool
+    offset: IntArray,
+    target: IntArray,
+    valid: BoolArray,
+    bits: int,
+    width: int,
+    *,
+    around_l1: bool,
+    banks: Banks = STANDARD,
 ) -> CopyRequests:
     """
     Return the sectors and extra wavefronts that warp instructions of copies need.
@@ -116,15 +129,16 @@ def copy_requests(
         bits: Element width.
         width: Bytes of one copy.
         around_l1: Whether the copies bypass L1 (cp.async.cg).
+        banks: Banks of the shared memory.
     """
-    by_pattern = access_wavefronts(target * bits // 8, width)
+    by_pattern = access_wavefronts(target * bits // 8, width, banks=banks.count, bank_bytes=banks.width)
     target = np.broadcast_to(target, offset.shape)
     first, which = _alike(offset, target, valid, bits)
     offset, target = offset.reshape(-1, WARP_SIZE)[first], target.reshape(-1, WARP_SIZE)[first]
     valid = valid.reshape(-1, WARP_SIZE)[first]
     if around_l1:
         sectors = bypassing_sectors(offset, target, valid, bits)
-        returning = returning_wavefronts(offset, target, valid, bits)
+        returning = returning_wavefronts(offset, target, valid, bits, banks)
     else:
         sectors = distinct_sectors(offset, valid, bits)
         returning = returning_lines(offset, valid, bits, width)
@@ -180,7 +194,9 @@ def grid_fetches(operand: Operand, tiled: TiledShape, k_tiles: int) -> GridFetch
     return found
 
 
-def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l1: bool) -> OperandRequests:
+def grid_requests(
+    operand: Operand, tiled: TiledShape, fetches: int, *, around_l1: bool, banks: Banks = STANDARD
+) -> OperandRequests:
     """
     Return the requests of all cp.async of one operand over the whole grid.
 
@@ -192,6 +208,7 @@ def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l
         tiled: Tiles of the grid.
         fetches: k tiles of the longest slice.
         around_l1: Whether the copies bypass L1 (cp.async.cg).
+        banks: Banks of the shared memory.
     """
     sharing_ctas = tiled.n if operand.side == "a" else tiled.m
     signatures = grid_fetches(operand, tiled, fetches).signature[..., :fetches]
@@ -201,7 +218,7 @@ def grid_requests(operand: Operand, tiled: TiledShape, fetches: int, *, around_l
     batches = max(1, len(first) * int(lanes_each) // _LANES_AT_ONCE)
     totals = np.zeros(2, dtype=np.int64)
     for batch in np.array_split(np.arange(len(first)), batches):
-        found = _warp_requests(operand, tile[batch], slice_[batch], number[batch], around_l1=around_l1)
+        found = _warp_requests(operand, tile[batch], slice_[batch], number[batch], around_l1=around_l1, banks=banks)
         for index, figure in enumerate(found):
             totals[index] += figure.reshape(len(batch), -1).sum(axis=-1) @ count[batch]
     sectors, returns = (totals * sharing_ctas).tolist()

@@ -43,7 +43,7 @@ def instruction(kind: int, *, pipe: str = "alu", waits: tuple[int, ...] = (), **
     if kind == PIPE:
         port = PIPES.index(pipe)
         known = A100.tensor["m16n8k16.f16.f32"] if pipe == "tensor core" else A100.pipes[pipe]
-        figures = {"interval": known.interval, "latency": known.latency}
+        figures = {"interval": known.interval, "latency": known.latency or 0}
     gated = {"gated": bool(waits) or kind in (DEPBAR, EXIT), "joins": kind != PIPE or pipe in ("branch", "mufu")}
     return Decoded(kind, port, THROTTLES.get(kind, MIO_THROTTLE), waits=waits, **(gated | figures | fields))
 

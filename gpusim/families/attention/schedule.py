@@ -25,11 +25,12 @@ from gpusim.families.attention.tile.blocks import (
 from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.tile.operands import COPIED, GEMMS, PLACE_OF
 from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
+from gpusim.machine import Machine, load_machine
 from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Fill, FragmentTile, Stamped
 from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
-from gpusim.tile.lanes import STANDARD, Banks, copy_table, over_warps
+from gpusim.tile.lanes import copy_table, over_warps
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.units import LINE_BITS, WARP_SIZE
 
@@ -83,9 +84,9 @@ class FusedKernel(CountedKernel[Step]):
     copied = COPIED
     opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP | SASS_OF_SOFTMAX
 
-    def __init__(self, scenario: AttentionScenario) -> None:
+    def __init__(self, scenario: AttentionScenario, machine: Machine | None = None) -> None:
         self.scenario, self.shape = scenario, attention_shape(scenario)
-        self._lanes = lru_cache(maxsize=2)(lambda banks: AttentionLanes(scenario, banks))
+        self.machine = machine or load_machine(scenario.machine)
         self._program = lru_cache(maxsize=256)(lambda walked: cta_program(scenario, walked))
 
     @property
@@ -93,9 +94,13 @@ class FusedKernel(CountedKernel[Step]):
         """gridDim: query blocks along x, heads along y, batches along z."""
         return attention_grid(self.scenario)
 
-    def lanes(self, banks: Banks = STANDARD) -> AttentionLanes:
-        """Return the addresses of all CTAs."""
-        return self._lanes(banks)
+    @cached_property
+    def _lanes(self) -> AttentionLanes:
+        return AttentionLanes(self.scenario, self.banks)
+
+    def lanes(self) -> AttentionLanes:
+        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
+        return self._lanes
 
     def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
         """Return the key blocks of a CTA, ascending; none where it finds no query."""
@@ -242,10 +247,11 @@ class _GlobalTally:
             own = cta.output_rows[row]
             offset, valid = over_warps(own.offset), over_warps(own.valid)
             return np.array([access_sectors(offset, valid, own.bits, own.access_bytes * 8 // own.bits), 0, 0, 0])
-        table = copy_table(self.lanes.operands[self.lanes.rows[row][0]])
+        table = copy_table(self.lanes.operands[self.lanes.rows[row][0]], self.lanes.banks)
         access, target = cta.fetched(row, number), table.offsets[op.stage]
         offset, valid = over_warps(access.offset), over_warps(access.valid)
-        asked = copy_requests(offset, target, valid, table.bits, table.width, around_l1=op.cache == "cg")
+        around_l1 = op.cache == "cg"
+        asked = copy_requests(offset, target, valid, table.bits, table.width, around_l1=around_l1, banks=table.banks)
         taken = table.predicated(op.stage, valid)
         shared = (0, 0) if op.zfill else (taken.wavefronts.sum(), taken.ideal.sum())
         return np.array([asked.sectors.sum(), asked.returns.sum(), *shared], dtype=np.int64)

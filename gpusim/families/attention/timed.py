@@ -51,8 +51,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
     }
 
     def __init__(self, scenario: AttentionScenario, machine: Machine) -> None:
-        super().__init__(scenario)
-        self.machine = machine
+        super().__init__(scenario, machine)
 
     # --- its CTAs ---
 

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 
 from gpusim.arrays import IntArray
+from gpusim.layout.banks import STANDARD, Banks
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, at_access, at_output
 from gpusim.schedule.ops import (
@@ -17,7 +18,6 @@ from gpusim.schedule.ops import (
     StoreTile,
 )
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import STANDARD, Banks
 from gpusim.tile.operand import SIDES, Operand
 from gpusim.tile.requests import grid_fetches
 from gpusim.units import LINE_BITS, WARP_SIZE

@@ -1,7 +1,7 @@
 """Schedules the kernels of a GEMM or convolution: the tile kernel, and the reduction of a parallel split-K after it."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import prod
 from typing import get_args
 
@@ -12,13 +12,13 @@ from gpusim.element_types import is_emulated, tensor_opcode
 from gpusim.families.gemm.lanes import GemmLanes
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
-from gpusim.machine import load_machine
+from gpusim.machine import Machine, load_machine
 from gpusim.numerics.output_op import slice_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
 from gpusim.schedule.ops import CopyAsync, Op, Program
-from gpusim.tile.lanes import STANDARD, Banks, over_warps, predicated_copies
+from gpusim.tile.lanes import over_warps, predicated_copies
 from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.requests import access_sectors, grid_fetches, grid_requests
 
@@ -29,9 +29,8 @@ class TileKernel(CountedKernel[Op]):
     op_kinds = get_args(Op)
     operand_names = copied = SIDES
 
-    def __init__(self, scenario: GemmScenario) -> None:
-        self.scenario = scenario
-        self._lanes = lru_cache(maxsize=2)(lambda banks: GemmLanes(scenario, banks))
+    def __init__(self, scenario: GemmScenario, machine: Machine | None = None) -> None:
+        self.scenario, self.machine = scenario, machine or load_machine(scenario.machine)
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -43,9 +42,13 @@ class TileKernel(CountedKernel[Op]):
         """(tile m, tile n, slice) of every block by linear index; -1 for a block without a tile. Shape [blocks, 3]."""
         return self.scenario.grid.cta_tiles()
 
-    def lanes(self, banks: Banks = STANDARD) -> GemmLanes:
-        """Return the addresses of all CTAs."""
-        return self._lanes(banks)
+    @cached_property
+    def _lanes(self) -> GemmLanes:
+        return GemmLanes(self.scenario, self.banks)
+
+    def lanes(self) -> GemmLanes:
+        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
+        return self._lanes
 
     def program(self, block: int) -> Program:
         """Return the program of the block's split-K slice."""
@@ -134,14 +137,16 @@ class TileKernel(CountedKernel[Op]):
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
         ab = self.scenario.problem.dtype.ab
-        emulated = is_emulated(ab, load_machine(self.scenario.machine).compute_capability)
+        emulated = is_emulated(ab, self.machine.compute_capability)
         return None if emulated else tensor_opcode(ab)
 
     def global_counts(self) -> GlobalCounts:
         """Return the counts of global accesses: copies by operand, and the epilogue's accesses."""
         scenario, tiled, shape = self.scenario, self.scenario.grid.tiled, mainloop_shape(self.scenario)
         asked = {
-            side: grid_requests(operand, tiled, scenario.k_iterations(), around_l1=shape.of(side).cache == "cg")
+            side: grid_requests(
+                operand, tiled, scenario.k_iterations(), around_l1=shape.of(side).cache == "cg", banks=self.banks
+            )
             for side, operand in scenario.operands.items()
         }
         epilogue, slices = scenario.epilogue, range(tiled.slices)
@@ -190,7 +195,7 @@ class TileKernel(CountedKernel[Op]):
                 signature = int(signatures[tile, slice_, fetch])
                 if signature not in valid:
                     valid[signature] = over_warps(operand.iterator(tile, slice_).fetch(fetch).valid)
-                taken = predicated_copies(operand.in_shared, fetch % stages, valid[signature].tobytes())
+                taken = predicated_copies(operand.in_shared, fetch % stages, valid[signature].tobytes(), self.banks)
                 wavefronts += times * taken.wavefronts
                 ideal += times * taken.ideal
         return wavefronts * sharing_ctas, ideal * sharing_ctas

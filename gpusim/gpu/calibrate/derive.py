@@ -36,7 +36,6 @@ NOT_THE_FIGURE = {
     "async_copy.l1_latency": "the empty commit and wait that are subtracted overlap the copy",
     "shared.warp_return_bytes": "a chain of ldmatrix.x4 also waits for its issue; the path's width is a power of two",
     "pipes.half.interval": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
-    "pipes.half.latency": "ptxas alternates HFMA2 and HFMA2.MMA, which are two pipes",
 }
 """
 Keys whose derived figure only bounds the machine file's figure, with the reason.
@@ -347,7 +346,6 @@ _FORMULAS: dict[str, Formula] = {
     "shared.warp_return_bytes": _return_bytes,
     "shared.wavefronts_per_cycle": _wavefronts_per_cycle,
     "l1.hit_latency": lambda t, _: (t["latency"].numbers("cycles", level="l1")[0], "latency.csv, pointer chase"),
-    "l1.bytes_per_cycle": _bandwidth("l1", "bytes_per_cycle", alone=True),
     "l2.hit_latency": _l2_latency("near"),
     "l2.far_latency": _l2_latency("far"),
     "l2.far_fraction_percent": _far_fraction,

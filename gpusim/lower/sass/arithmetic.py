@@ -228,9 +228,7 @@ def _isetp_roles(w: Word) -> str:
 def _product(
     name: str, roles: Callable[[Word], str], modifiers: Modifiers, *, idle: int = NO_CARRY_IN, uniform: bool = False
 ) -> Arithmetic:
-    return Arithmetic(
-        name, roles, modifiers, "-x", "signed", signed_sources="c", uniform=uniform, idle=idle
-    )
+    return Arithmetic(name, roles, modifiers, "-x", "signed", signed_sources="c", uniform=uniform, idle=idle)
 
 
 ARITHMETIC: dict[int, Arithmetic] = {

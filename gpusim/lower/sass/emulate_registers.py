@@ -72,7 +72,6 @@ class Registers:
         else:
             np.copyto(self.predicates[predicate.number], value, where=mask)
 
-
     def constant(self, bank: int, word: IntArray) -> LaneWords:
         """
         Return words of a constant bank.

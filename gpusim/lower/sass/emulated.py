@@ -75,4 +75,3 @@ def require_emulated(sass: Sass) -> None:
 def refused(sass: Sass, why: str) -> Unsupported:
     """Return the error about an instruction that is not emulated."""
     return Unsupported(f"text {sass}: {why}")
-

@@ -458,9 +458,7 @@ IRREGULAR: dict[int, tuple[str, Irregular]] = {
     0x947: ("BRA", Irregular(lambda w: optional(("", "U", "DIV", "CONV")[w.bits(32, 2)]), _branch, hidden="x")),
     0x948: (
         "WARPSYNC",
-        Irregular(
-            lambda w: when(w.architecture >= 90, "ALL"), lambda w: {"k": Immediate(w.bits(32, 32))}, idle=ALWAYS
-        ),
+        Irregular(lambda w: when(w.architecture >= 90, "ALL"), lambda w: {"k": Immediate(w.bits(32, 32))}, idle=ALWAYS),
     ),
     0x94D: ("EXIT", Irregular(_plain, lambda w: {"x": _predicate(w, 87, 90)}, hidden="x")),
     0x950: (

@@ -61,7 +61,9 @@ class Word:
         """
         if (self.value ^ idle) & ~self.read & _OPERATION:
             odd = [str(bit) for bit in OPERATION_BITS if (self.value ^ idle) & ~self.read & 1 << bit]
-            raise UnknownOpcode(f"{name} with {self.value & ~self.read & _OPERATION:#x} in bits {', '.join(odd)} is not known")
+            raise UnknownOpcode(
+                f"{name} with {self.value & ~self.read & _OPERATION:#x} in bits {', '.join(odd)} is not known"
+            )
 
 
 @dataclass(frozen=True, slots=True)

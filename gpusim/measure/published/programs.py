@@ -71,7 +71,7 @@ def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:
     """Return so many instructions of a pipe, one chain each."""
     spec = machine.pipes[pipe]
     port = pipe_names(machine).index(pipe)
-    return _chains(Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True), chains)
+    return _chains(Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency or 0, gated=True), chains)
 
 
 def barrier(machine: Machine) -> tuple[Decoded, ...]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from gpusim.layout.banks import BANK_BYTES, BANKS
 from gpusim.report.bank_grid import BankPicture, verdict, wavefronts
 
 
@@ -20,8 +19,8 @@ def bank_map(picture: BankPicture) -> dict[str, Any]:
         "verdict": verdict(picture),
         "kind": picture.kind,
         "width": picture.width_bytes,
-        "banks": BANKS,
-        "bank_bytes": BANK_BYTES,
+        "banks": picture.banks.count,
+        "bank_bytes": picture.banks.width,
         "phase_lanes": picture.lanes_per_phase(),
         "addresses": [
             int(address) if active else None

@@ -16,7 +16,6 @@ from gpusim.schedule.lanes import Lanes
 from gpusim.sim.code import Assembly, Decoded, DecodedSegment
 from gpusim.sim.launch import DecodedCode, Launch
 from gpusim.sim.tables import code_of
-from gpusim.tile.lanes import Banks
 
 PLENTY: Final = 1 << 20
 """A bandwidth that no kernel exhausts: bytes a cycle."""
@@ -131,7 +130,7 @@ def _starts_at_once(machine: Machine) -> Machine:
         machine,
         launch=replace(machine.launch, overhead=0, cta_setup=0, cta_interval=0, gpc_clocks=clocks),
         constant_cache=replace(machine.constant_cache, miss_latency=0, lines=None),
-        instruction_cache=replace(machine.instruction_cache, l1_miss_latency=0, miss_latency=0, line_interval=0),
+        instruction_cache=replace(machine.instruction_cache, l1_miss_latency=0, line_interval=0),
     )
 
 
@@ -140,8 +139,7 @@ def _starts_at_once(machine: Machine) -> Machine:
 
 def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
     """Return the code whose shared-memory accesses take the wavefronts that their bytes need, and no more."""
-    machine = launch.machine
-    lanes: Lanes[object] = launch.kernel.lanes(Banks(machine.shared.banks, machine.shared.bank_bytes))
+    lanes: Lanes[object] = launch.kernel.lanes()
 
     def ideal(instruction: Instruction, decoded: Decoded) -> Decoded:
         step = instruction.op

@@ -12,12 +12,13 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of
-from gpusim.layout.banks import conflict_groups, ldmatrix_lanes
+from gpusim.layout.banks import MATRIX_ROWS, conflict_groups, ldmatrix_lanes
 from gpusim.machine.load import load_machine
 from gpusim.results.result import BankConflicts
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import ConflictRow, CountedKernel, count
 from gpusim.schedule.lanes import Shared
+from gpusim.units import WARP_SIZE
 from gpusim.verbs.explanation.what_if import with_settings
 
 FIXES: Final = 3
@@ -129,7 +130,9 @@ def _collision(row: BankConflicts, shared: Shared, fixes: tuple[Fix, ...]) -> Co
     active = None if table.active is None else np.broadcast_to(table.active, table.offsets.shape)[place][warp]
     if table.matrices:
         active = ldmatrix_lanes(table.matrices)
-    groups = conflict_groups(addresses, table.width, active, table.banks.count, table.banks.width, loads=table.loads)
+    together = MATRIX_ROWS if table.matrices else WARP_SIZE
+    banks, width = table.banks.count, table.banks.width
+    groups = conflict_groups(addresses, table.width, active, banks, width, phase_lanes=together, loads=table.loads)
     group = max(groups, key=lambda one: (one.wavefronts, -one.phase, -one.bank))
     lanes = tuple(lane for of_word in group.lanes_of_word.values() for lane in of_word)
     return Collision(

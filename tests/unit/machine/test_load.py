@@ -34,8 +34,11 @@ def with_value(key, value, text=H200):
     return text[:start] + changed
 
 
-FALLING = with_value("dram.latency_late", 17, with_value("dram.latency_least", 15, with_value("dram.latency", 18)))
-LATENCIES = f"15, 18, 17, {load_machine('h200').dram.latency_later}, {load_machine('h200').dram.latency_most}"
+A100 = resources.files("gpusim.machine").joinpath("a100.toml").read_text()
+FALLING = with_value(
+    "dram.latency_late", 17, with_value("dram.latency_least", 15, with_value("dram.latency", 18, A100))
+)
+LATENCIES = f"15, 18, 17, {load_machine('a100').dram.latency_later}, {load_machine('a100').dram.latency_most}"
 EARLY = with_value("barrier.base", 13, with_value("barrier.per_warp", 2))
 EARLY = with_value("l2.semaphore", 15, EARLY)
 
@@ -44,6 +47,9 @@ def with_banks(record):
     assert H200.count(BANKS) == 1
     return H200.replace(BANKS, f"banks = {record}" if record else "")
 
+
+MEDIAN = 'latency = { value = 686, unit = "cycles", kind = "assumed", why = "no figure" }\n'
+FMA_LATENCY = next(line for line in H200[H200.index("[pipes.fma]") :].splitlines() if line.startswith("latency")) + "\n"
 
 OTHERS = "[8, 16, 16, 16, 16, 16, 18, 18]"
 
@@ -93,9 +99,10 @@ def test_a_machine_is_consistent(name):
     assert machine.features.cp_async == (machine.compute_capability >= 80) == (machine.async_copy is not None)
     assert limits.shared_bytes_per_cta + limits.shared_reserved_per_cta <= limits.shared_bytes <= machine.l1.bytes
     assert machine.shared.banks * machine.shared.bank_bytes == machine.l1.line_bytes
-    assert machine.l2.hit_latency <= machine.l2.far_latency < machine.dram.latency
+    assert machine.l2.hit_latency <= machine.l2.far_latency < machine.dram.latencies[-1]
     assert machine.shared.load_latency <= machine.l1.hit_latency < machine.l2.hit_latency
-    assert all(pipe.interval <= pipe.latency for pipe in (*machine.pipes.values(), *machine.tensor.values()))
+    waited_for = [pipe for pipe in (*machine.pipes.values(), *machine.tensor.values()) if pipe.latency is not None]
+    assert all(pipe.interval <= pipe.latency for pipe in waited_for)
 
 
 def test_tensor_rates_follow_the_published_tables():
@@ -245,6 +252,50 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             (
                 "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
                 f" got {LATENCIES} (x.toml: dram)"
+            ),
+        ),
+        (
+            H200.replace("[dram]\n", "[dram]\n" + MEDIAN),
+            (
+                "dram.latency must be left out beside dram.late, which says when misses come, got 686"
+                " (x.toml: dram.latency)"
+            ),
+        ),
+        (
+            re.sub(r"\[dram\.late\]\n(?:.+\n)+", "", H200),
+            "dram.latency must be given where there is no dram.late, got nothing (x.toml: dram.latency)",
+        ),
+        (
+            H200.replace("[l1]\n", "[l1]\nbytes_per_cycle = { value = 125 }\n"),
+            (
+                "l1.bytes_per_cycle must be left out: hits of the L1 are simulated by their wavefronts in the banks"
+                " (x.toml: l1.bytes_per_cycle)"
+            ),
+        ),
+        (
+            H200.replace("[pipes.half]\n", "[pipes.half]\nlatency = { value = 4 }\n"),
+            (
+                "pipes.half.latency must be left out: no estimated instruction waits for it, and compiled ones have"
+                " stall counts of their own (x.toml: pipes.half.latency)"
+            ),
+        ),
+        (
+            H200.replace(FMA_LATENCY, "", 1),
+            "pipes.fma.latency must be given, got nothing (x.toml: pipes.fma.latency)",
+        ),
+        (
+            with_value("l1.sector_bytes", 64),
+            "value must be 32, no other is simulated, got 64 (x.toml: l1.sector_bytes.value)",
+        ),
+        (
+            H200.replace("ldmatrix = { value = true", "ldmatrix = { value = false"),
+            "value must be true, no other is simulated, got False (x.toml: features.ldmatrix.value)",
+        ),
+        (
+            with_value("shared.banks", 2),
+            (
+                "shared.banks times shared.bank_bytes must be at least 16, the widest access of a lane, got 2 times 4"
+                " (x.toml: shared)"
             ),
         ),
         (

@@ -1,7 +1,6 @@
 """What a grid finds in the L2, in the order of its CTAs, with the arithmetic on paper."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,6 +31,11 @@ def test_the_walk_misses_only_the_pixels_that_are_new():
     log = [held.touch(Touch((0, 0, 0, 0), parts, 128)) for parts in (0b0011, 0b0110, 0b0111)]
 
     assert log == [0b0011, 0b0100, 0]
+
+
+def with_l2(capacity):
+    """An H200 with an L2 of one partition and so many bytes, before which four requests are merged."""
+    return replace(H200, l2=replace(H200.l2, bytes=capacity, partitions=1, merging=L2MergingSpec(most=4, window=0)))
 
 
 def walk_of(scenario, resident, waves, machine=H200):
@@ -84,7 +88,7 @@ def test_what_does_not_fit_is_missed_again():
     """
     An L2 of half the tile: B's k tiles are driven out before the next wave asks for them.
     """
-    small = SimpleNamespace(l2=SimpleNamespace(bytes=64 * 1024 * 2 // 2, partitions=1, most_merged=4))
+    small = with_l2(64 * 1024 * 2 // 2)
     walk = walk_of(small_gemm(256, 64, 1024), 1, 4, machine=small)
 
     assert walk.bytes_missed() == walk.bytes_asked
@@ -136,7 +140,7 @@ def test_the_closed_form_is_the_walk_of_every_granule(seed, resident, capacity):
     """Random GEMMs and convolutions, the latter walked granule by granule either way."""
     scenario, machine = (
         random_scenario(seed),
-        SimpleNamespace(l2=SimpleNamespace(bytes=capacity, partitions=1, most_merged=4)),
+        with_l2(capacity),
     )
     ctas = len(TimedTileKernel(scenario, machine).launched)
     waves = -(-ctas // resident)
@@ -182,7 +186,7 @@ def test_stores_take_room_in_the_l2():
 
 
 def small_l2(tiles, tile_bytes=64 * 64 * 2):
-    return SimpleNamespace(l2=SimpleNamespace(bytes=tiles * tile_bytes, partitions=1, most_merged=4))
+    return with_l2(tiles * tile_bytes)
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,11 @@ from gpusim.families.attention.tile.operands import (
 )
 from gpusim.families.attention.tile.shape import ROW_STATISTICS, attention_shape
 from gpusim.families.attention.tile.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
+from gpusim.layout.banks import STANDARD, Banks
 from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import STANDARD, Banks, SharedTable, over_warps
+from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.operand import SIDES, Operand
 from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
@@ -49,7 +50,7 @@ class AtomicTable(SharedTable):
     @cached_property
     def wavefronts(self) -> IntArray:
         """Number of lanes in the fullest bank, shape [warps]."""
-        banks = self.addresses // self.banks.width % self.banks.count
+        banks = self.banks.bank_of(self.addresses)
         return np.array([int(np.bincount(lanes).max()) for lanes in banks], dtype=np.int64)
 
     @cached_property

@@ -14,6 +14,8 @@ from gpusim.families.gemm.reduction.tile import (
     ReductionTile,
     reduction_tile,
 )
+from gpusim.layout.banks import Banks
+from gpusim.machine import Machine, load_machine
 from gpusim.numerics.output_op import reduction_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram
@@ -21,7 +23,6 @@ from gpusim.schedule.kernel import Fill, FragmentTile
 from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_output
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import STANDARD, Banks
 
 
 def reduction_ops(scenario: GemmScenario) -> tuple[Op, ...]:
@@ -145,17 +146,18 @@ class ReductionKernel(CountedKernel[Op]):
 
     op_kinds = get_args(Op)
 
-    def __init__(self, scenario: GemmScenario) -> None:
+    def __init__(self, scenario: GemmScenario, machine: Machine | None = None) -> None:
         self.scenario, self.tile = scenario, reduction_tile(scenario)
+        self.machine = machine or load_machine(scenario.machine)
 
     @property
     def grid(self) -> tuple[int, int, int]:
         """gridDim x, y, z."""
         return self.tile.grid
 
-    def lanes(self, banks: Banks = STANDARD) -> ReductionLanes:
+    def lanes(self) -> ReductionLanes:
         """Return the addresses of all CTAs."""
-        return ReductionLanes(self.tile, banks)
+        return ReductionLanes(self.tile, self.banks)
 
     def steps(self, block: int) -> Sequence[Op]:  # noqa: ARG002 - all CTAs do the same
         """Return the ops that every CTA executes."""

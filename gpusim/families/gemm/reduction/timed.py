@@ -38,8 +38,7 @@ class TimedReduction(ReductionKernel, CompilableKernel[Op], TimedKernel[Op]):
     pointers = POINTERS
 
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
-        super().__init__(scenario)
-        self.machine = machine
+        super().__init__(scenario, machine)
 
     def behaviour(self, cta: int) -> Hashable:  # noqa: ARG002 - all are alike
         """Return 0: all CTAs execute the same stream."""
