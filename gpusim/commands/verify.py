@@ -10,6 +10,7 @@ from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.families.registry import family_of
 from gpusim.families.verification import VerifyReport
+from gpusim.results.result import NOT_IN_CUTLASS
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.verify import verify
 
@@ -66,10 +67,12 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         save_to=options.save_tensors,
         replace=options.force,
     )
+    lacking = scenario.lacking_in_cutlass
     if options.as_json:
-        print_json(report.to_dict())
+        print_json(report.to_dict() | ({NOT_IN_CUTLASS: lacking} if lacking else {}))
     else:
-        print_text("\n".join([*_mutation_lines(mutation, report), report_text(report)]))
+        remarks = [f"CUTLASS    has no such kernel: {lacking}"] if lacking else []
+        print_text("\n".join([*_mutation_lines(mutation, report), *remarks, report_text(report)]))
     refuse_failure(file, report)
 
 

@@ -21,7 +21,7 @@ from gpusim.lower.estimated_output import (
     output_arithmetic,
 )
 from gpusim.lower.stream import Instruction
-from gpusim.machine.spec import Machine, PipeSpec
+from gpusim.machine.spec import Machine, TensorSpec
 from gpusim.numerics.output_op import OutputOp
 from gpusim.schedule.ops import (
     Barrier,
@@ -109,7 +109,7 @@ def tensor_mnemonic(mma: Mma) -> str:
     return f"{opcode}.{m}{n}{k}.{accumulator}" + (f".{ab}" if ab in ("BF16", "TF32") else "")
 
 
-def tensor_core(mma: Mma, machine: Machine) -> PipeSpec:
+def tensor_core(mma: Mma, machine: Machine) -> TensorSpec:
     """
     Return the issue interval and latency of a mma.sync.
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import Words, bound_line, machine_name, rate_unit, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.results.result import Result
+from gpusim.results.result import NOT_IN_CUTLASS, Result
 from gpusim.results.trust import trust_line
 from gpusim.results.use import Use, use_of
 from gpusim.results.verdict import verdict
@@ -182,6 +182,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     rate = f"{result.tflops:,.2f} {unit}"
     if use.tensor_peak:
         rate += f", {100 * result.tflops / use.tensor_peak:.1f} % of the tensor cores' {use.tensor_peak:,.0f}"
+    lacking = result.provenance.get(NOT_IN_CUTLASS)
     second = result.reduction
     reduction = (
         f"{_count(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
@@ -192,6 +193,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     return (
         ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
         ("scenario", f"{scenario_digest(result)}, {result.stream} stream{stream_build(result)}"),
+        *((("CUTLASS", f"has no such kernel: {lacking}"),) if lacking else ()),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("SMs", _sm_use(use)),
         *((("tile", _tile(use)),) if _tile(use) else ()),

@@ -31,6 +31,9 @@ _COUNTERS, _STALLS = ("metric", "value"), ("reason", "share")
 RUN_TIME_EXTENTS = "run-time extents"
 """``stream_build`` in the provenance of a result whose compiled stream reads the problem's extents at the launch."""
 
+NOT_IN_CUTLASS = "not_in_cutlass"
+"""Key of the provenance of a result whose kernel CUTLASS does not have: why."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cycles:
@@ -142,7 +145,7 @@ class Result:
         stalls: Share of all warp cycles by stall reason; the shares sum to 1.
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
         provenance: Version, commit, hashes, time; ``stream_build`` where a compiled stream is of a build with run-time
-            extents.
+            extents; ``not_in_cutlass`` where CUTLASS has no such kernel, with the reason.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
         trust: How far the time can be trusted; None where no kernel like it was validated.

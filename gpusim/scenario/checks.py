@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from gpusim.element_types import MMA_SHAPES, OUTPUTS, element_bits, least_capability
 from gpusim.machine import Machine
+from gpusim.scenario.cutlass_shapes import not_taken
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import PIPELINED_STAGES, Kernel
 from gpusim.scenario.text import Origin, shown
@@ -87,6 +88,7 @@ def check(scenario: GemmScenario, machine: Machine, origin: Origin) -> None:
     _check_accumulators(scenario, machine, origin)
     scenario.problem.check_contiguity(origin)
     _check_shared_layouts(scenario, origin)
+    _check_cutlass(scenario, origin)
     _check_thread_map(scenario, origin)
     _check_epilogue(scenario, origin)
     _check_shared_memory(scenario, machine, origin)
@@ -274,6 +276,21 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
                 raise origin.refusal(key, rule, name)
         elif name not in ("congruous", "row_major"):
             raise origin.refusal(key, names, name)
+
+
+def _check_cutlass(scenario: GemmScenario, origin: Origin) -> None:
+    """Refuse CUTLASS's machine code where CUTLASS has no such kernel: of another shared layout, or warp tile."""
+    if scenario.kernel.code != "cutlass":
+        return
+    for side in SIDES:
+        own = "crosswise" if scenario.problem.k_contiguous(side) else "congruous"
+        if scenario.shared_layout(side) != own:
+            rule = f'{own} where kernel.code is "cutlass", which has no other kernel'
+            raise origin.refusal(f"kernel.shared.{side}", rule, scenario.shared_layout(side))
+    refused = not_taken(scenario.problem, scenario.kernel)
+    if refused is not None:
+        rule = f'{refused.rule}, where kernel.code is "cutlass", which has no other kernel'
+        raise origin.refusal(refused.key, rule, refused.found)
 
 
 def _padding_rule(padding: int, vector: int) -> str:

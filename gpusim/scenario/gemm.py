@@ -6,6 +6,7 @@ from pydantic import InstanceOf, SerializeAsAny
 
 from gpusim.element_types import Mma, element_bits
 from gpusim.layout.named import plain_name
+from gpusim.scenario.cutlass_shapes import not_taken
 from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.product import MatrixProduct
@@ -77,6 +78,13 @@ class GemmScenario(Scenario):
         m, n, k = self.kernel.threadblock
         rows = m if side == "a" else n
         return plain_name(given, element_bits(self.problem.dtype.ab), *((k, rows) if along_k else (rows, k)))
+
+    @property
+    def lacking_in_cutlass(self) -> str:
+        """Why CUTLASS has no kernel of this warp tile; empty if it has, or the shared layouts are not its own."""
+        refused = not_taken(self.problem, self.kernel)
+        own = all(self.shared_layout(side) in ("crosswise", "congruous") for side in SIDES)
+        return refused.sentence if refused is not None and own else ""
 
     @property
     def grid(self) -> CtaGrid:

@@ -132,6 +132,11 @@ class Scenario(Table, ABC):
         return changed
 
     @property
+    def lacking_in_cutlass(self) -> str:
+        """Why CUTLASS has no kernel like this one, in words; empty where it has one, or nobody would expect it."""
+        return ""
+
+    @property
     @abstractmethod
     def kind(self) -> str:
         """Kind of the problem, as in ``problem.kind``."""

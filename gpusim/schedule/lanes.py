@@ -12,11 +12,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.layout.banks import Banks
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadShared, StoreGlobal, StoreShared, StoreTile
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.lanes import (
-    Banks,
     SharedTable,
     copy_table,
     fragment_table,

@@ -285,7 +285,7 @@ class _Decoder:
             return Access(wavefronts=((1,) * self.lanes.warps,))
         latency = self.machine.l1.hit_latency if name in _SPILLED else self.machine.shared.shuffle_latency
         if name == "S2UR":
-            latency += self.machine.pipes["uniform"].latency
+            latency += self.machine.pipes["uniform"].latency or 0
         return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)
 
     def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:

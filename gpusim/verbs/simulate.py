@@ -17,7 +17,16 @@ from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.results.bound import bound_table
 from gpusim.results.provenance import provenance
 from gpusim.results.resources import Resource, Spans, Work, resources
-from gpusim.results.result import ELAPSED, RUN_TIME_EXTENTS, Cycles, ReductionLaunch, Result, Simulated, StreamOrigin
+from gpusim.results.result import (
+    ELAPSED,
+    NOT_IN_CUTLASS,
+    RUN_TIME_EXTENTS,
+    Cycles,
+    ReductionLaunch,
+    Result,
+    Simulated,
+    StreamOrigin,
+)
 from gpusim.results.timeline import Timeline
 from gpusim.results.trust import trust_of
 from gpusim.scenario.models import Scenario
@@ -114,6 +123,8 @@ def simulate_launches(
     result = _result(scenario, launches, counts, time.perf_counter() - started)
     trust = trust_of(result.scenario, result.machine, result.stream, result.waves, own_code=user is not None)
     result = replace(result, trust=trust)
+    if scenario.lacking_in_cutlass:
+        result = replace(result, provenance={**result.provenance, NOT_IN_CUTLASS: scenario.lacking_in_cutlass})
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
     refused = [kernel.refusal for kernel in kernels if isinstance(kernel, CompilableKernel) and kernel.refusal]

@@ -1,0 +1,55 @@
+"""Which tiles CUTLASS's own kernels take: rules of its iterators and mainloops that gpusim's kernels do not need."""
+
+from typing import NamedTuple
+
+from gpusim.element_types import element_bits
+from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.product import MatrixProduct
+from gpusim.scenario.text import shown
+from gpusim.tile.operand import SIDES
+from gpusim.units import LINE_BITS
+
+
+class NotTaken(NamedTuple):
+    """
+    Why CUTLASS has no kernel of a scenario's tiles.
+
+    Attributes:
+        key: The key at fault.
+        rule: What CUTLASS takes.
+        found: What the scenario has.
+    """
+
+    key: str
+    rule: str
+    found: object
+
+    @property
+    def sentence(self) -> str:
+        """The reason in words."""
+        return f"{self.key} must be {self.rule}, got {shown(self.found)}"
+
+
+def not_taken(problem: MatrixProduct, kernel: Kernel) -> NotTaken | None:
+    """
+    Return why CUTLASS has no kernel of a warp tile; None if it has.
+
+    Its warp iterator of an operand that is contiguous along M or N finds a later warp's tile by pointer arithmetic. In
+    half a line of 128 bytes it exchanges its pointers; by whole lines it moves. Any other extent compiles, and reads
+    elements of other places. Its mainloops unroll k groups by two.
+
+    Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h (add_tile_offset of both congruous
+    iterators), include/cutlass/gemm/threadblock/mma_base.h (the static_assert on kWarpGemmIterations).
+    """
+    if kernel.k_groups % 2:
+        deep = 2 * kernel.instruction[2]
+        return NotTaken("kernel.warp", f"a multiple of {deep} deep, two k groups", list(kernel.warp))
+    for side in SIDES:
+        if not problem.k_contiguous(side):
+            line = LINE_BITS // element_bits(problem.dtype.ab)
+            extent = kernel.warp[SIDES.index(side)]
+            if extent != line // 2 and extent % line:
+                axis = "M" if side == "a" else "N"
+                rule = f"{line // 2} or a multiple of {line} along {axis}, as {side.upper()} is contiguous along it"
+                return NotTaken("kernel.warp", rule, list(kernel.warp))
+    return None
