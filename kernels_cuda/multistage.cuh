@@ -1,4 +1,4 @@
-// The cp.async mainloop with three or more stages: which op comes when, for GEMM and for convolution. Mirrors
+// The cp.async mainloop with two or more stages: which op comes when, for GEMM and for convolution. Mirrors
 // gpusim/schedule/multistage.py; addresses and predicates come from the iterators.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace gpusim {
 
-static_assert(kStages >= 3, "the multistage mainloop needs three stages");
+static_assert(kStages >= 2, "the multistage mainloop reads one stage while it fills others");
 
 // Every way in which the mainloops of GEMM and of convolution differ, besides the cache operators (OperandOf).
 struct Family {

@@ -17,7 +17,7 @@ from gpusim.scenario.text import Origin, shown
 from gpusim.tile.operand import SIDES, Side
 from gpusim.units import LINE_BITS, VECTOR_BITS
 
-STAGES = {"multistage": (3, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
+STAGES = {"multistage": (2, 10), "pipelined": (PIPELINED_STAGES, PIPELINED_STAGES)}
 """Fewest and most stages of each mainloop; CUTLASS's library uses up to 10."""
 
 COPY_BYTES = (16, 8, 4)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from gpusim.element_types import element_bits
-from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.kernel import PIPELINED_STAGES, Kernel
 from gpusim.scenario.product import MatrixProduct
 from gpusim.scenario.text import shown
 from gpusim.tile.operand import SIDES
@@ -36,11 +36,15 @@ def not_taken(problem: MatrixProduct, kernel: Kernel) -> NotTaken | None:
 
     Its warp iterator of an operand that is contiguous along M or N finds a later warp's tile by pointer arithmetic. In
     half a line of 128 bytes it exchanges its pointers; by whole lines it moves. Any other extent compiles, and reads
-    elements of other places. Its mainloops unroll k groups by two.
+    elements of other places. Its mainloops unroll k groups by two. Of two
+    stages, its default is the pipelined mainloop.
 
     Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h (add_tile_offset of both congruous
-    iterators), include/cutlass/gemm/threadblock/mma_base.h (the static_assert on kWarpGemmIterations).
+    iterators), include/cutlass/gemm/threadblock/mma_base.h (the static_assert on kWarpGemmIterations), default_mma.h.
     """
+    if kernel.mainloop == "multistage" and kernel.stages <= PIPELINED_STAGES:
+        rule = f"at least {PIPELINED_STAGES + 1} of a multistage mainloop: of {PIPELINED_STAGES} CUTLASS's is pipelined"
+        return NotTaken("kernel.stages", rule, kernel.stages)
     if kernel.k_groups % 2:
         deep = 2 * kernel.instruction[2]
         return NotTaken("kernel.warp", f"a multiple of {deep} deep, two k groups", list(kernel.warp))

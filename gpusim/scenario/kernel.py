@@ -52,7 +52,9 @@ class Kernel(Table):
         description="mma.sync shape M, N, K; which ones exist follows from the types.",
         json_schema_extra=supported(*dict.fromkeys(shape for shapes in MMA_SHAPES.values() for shape in shapes)),
     )
-    stages: StrictInt = Field(3, description="Slots of the shared-memory ring. Default: 3; of a pipelined mainloop 2.")
+    stages: StrictInt = Field(
+        3, description="Slots of the shared-memory ring: 2 to 10, by default 3; of a pipelined mainloop always 2."
+    )
     threadblock_swizzle: StrictStr = Field("identity<1>", description="identity<1|2|4|8> | horizontal")
     shared: SharedLayouts = Field(SharedLayouts(), description="Shared-memory layouts.")
 

@@ -68,7 +68,7 @@ class MainloopShape:
     The counts that the op order depends on, besides the mainloop's own policy.
 
     Attributes:
-        stages: Stages of the shared-memory ring: 2 in a pipelined mainloop, at least 3 in a multistage one that is not
+        stages: Stages of the shared-memory ring: 2 in a pipelined mainloop, at least 2 in a multistage one that is not
             ``whole``.
         k_groups: k groups of a k tile, at least 2 (CUTLASS asserts it).
         a, b: Copies of each operand.

@@ -1,5 +1,5 @@
 """
-The cp.async mainloop with three or more stages: the order of its ops, for GEMM and for convolution.
+The cp.async mainloop with two or more stages: the order of its ops, for GEMM and for convolution.
 
 This module knows the order of ops and the stages they touch; addresses and predicates come from the tile iterators.
 """

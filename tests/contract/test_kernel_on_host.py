@@ -120,6 +120,18 @@ SCENARIOS = {
     "conv given p and q": conv({**IMAGE, "h": 6, "w": 20, "c": 8, "k": 16, "r": 2, "s": 5, "p": 4, "q": 9}, SMALL_32),
 }  # fmt: skip
 
+TWO_STAGES = {
+    "gemm, ragged": gemm(100, 72, 200, tiles((64, 64, 64), (32, 32, 64), 2)),
+    "gemm, one k tile, contiguous along M and N": gemm(
+        70, 72, 24, tiles((64, 64, 32), (32, 32, 32), 2), layout_a="column", layout_b="row"
+    ),
+    "conv": conv(IMAGE, tiles((64, 64, 64), (32, 32, 64), 2)),
+    "conv optimized, split-K": conv(
+        {**IMAGE, "c": 200}, tiles((64, 64, 32), (32, 32, 32), 2, iterator="optimized"), split_k_slices=2
+    ),
+}
+"""Multistage mainloops that read one stage while they fill the other."""
+
 
 PIPELINED = tiles((64, 64, 32), (32, 32, 32), 2, mainloop="pipelined")
 PIPELINED_128 = tiles((128, 128, 32), (64, 64, 32), 2, mainloop="pipelined")
@@ -302,6 +314,11 @@ def test_with_run_time_extents_it_is_the_same_kernel(name, tmp_path):
     assert (found == expected_records(schedule, blocks)).all()
     assert agreement(done.output, reference(asked, make_tensors(asked, seed=1))).wrong_elements == 0
     assert not done.semaphores.any()
+
+
+@pytest.mark.parametrize("asked", TWO_STAGES.values(), ids=TWO_STAGES.keys())
+def test_a_mainloop_of_two_stages_follows_its_schedule(asked, tmp_path):
+    test_the_kernel_follows_the_schedule_and_computes_the_right_answer(asked, tmp_path)
 
 
 @pytest.mark.parametrize("asked", one_in(10, SCENARIOS.values()), ids=SCENARIOS.keys())

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpusim.scenario.kernel import PIPELINED_STAGES
+
 _SAID = ("kernel.threadblock", "kernel.warp", "kernel.stages", "kernel.threadblock_swizzle", "kernel.iterator")
 _IMPLIED = ("kernel.instruction", "problem.split_k_slices", "problem.split_k")
 
@@ -22,7 +24,11 @@ def label(settings: Mapping[str, Any]) -> str:
     words += [str(settings[key]) for key in ("kernel.threadblock_swizzle", "kernel.iterator") if key in settings]
     if settings.get("problem.split_k_slices", 1) > 1:
         words.append(f"{settings['problem.split_k']} {settings['problem.split_k_slices']}")
-    implied = {"kernel.mainloop"} if "kernel.threadblock" in settings else set()
+    # A ring of two stages is a pipelined mainloop's, unless it is said.
+    usual = "pipelined" if settings.get("kernel.stages") == PIPELINED_STAGES else "multistage"
+    implied = (
+        {"kernel.mainloop"} if "kernel.threadblock" in settings and settings.get("kernel.mainloop") == usual else set()
+    )
     others = [key for key in settings if key not in {*_SAID, *_IMPLIED, *implied}]
     words += [f"{key.rpartition('.')[2]}={str(settings[key]).lower()}" for key in others]
     return " ".join(words)

@@ -9,7 +9,7 @@ from gpusim.commands import sweep as command
 
 pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
-OVER = ("--over", "kernel.stages=2,3,4", "--jobs", "1", "--set", "problem.k=128")
+OVER = ("--over", "kernel.stages=1,3,4", "--jobs", "1", "--set", "problem.k=128")
 
 
 def test_the_table_the_fastest_points_and_the_first_refusal_are_printed(gpusim, tmp_path):
@@ -21,13 +21,13 @@ def test_the_table_the_fastest_points_and_the_first_refusal_are_printed(gpusim, 
     assert intro == "the fastest of them, by sm__cycles_elapsed.max and the clock:"
     assert columns.split()[:4] == ["kernel.stages", "cycles", "time_us", "tflops"]
     assert first.split()[0] in {"3", "4"}
-    assert answer.out.splitlines()[-1].startswith("the first refusal: stages must be 3..10, got 2 ")
+    assert answer.out.splitlines()[-1].startswith("the first refusal: stages must be 2..10, got 1 ")
     assert len((tmp_path / "here" / "points.csv").read_text().splitlines()) == 4
 
 
 def test_json_is_what_python_answers(gpusim):
     answer = gpusim("sweep", "gemm_ragged", *OVER, "--out", "here", "--json")
-    found = package.sweep("gemm_ragged", {"kernel.stages": [2, 3, 4]}, jobs=1, overrides=["problem.k=128"]).to_dict()
+    found = package.sweep("gemm_ragged", {"kernel.stages": [1, 3, 4]}, jobs=1, overrides=["problem.k=128"]).to_dict()
 
     printed = json.loads(answer.out)
     assert printed | {"out": None, "table": None} == found

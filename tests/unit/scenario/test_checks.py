@@ -86,7 +86,7 @@ MESSAGES = {
     "sliced_k": "warp must be as deep as the threadblock's K = 64 (sliced K is not supported yet), got [64, 64, 32] ({file}: kernel.warp)",
     "stages_as_boolean": "stages must be an integer, got true ({file}: kernel.stages)",
     "stages_as_text": 'stages must be an integer, got "three" ({file}: kernel.stages)',
-    "stages_too_few": "stages must be 3..10, got 1 ({file}: kernel.stages)",
+    "stages_too_few": "stages must be 2..10, got 1 ({file}: kernel.stages)",
     "stride_of_zero": "stride must be two integers of at least 1, got [0, 1] ({file}: problem.stride)",
     "swizzle_overlaps": 'shared.a must be Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B, got "Swizzle<3,3,2>" ({file}: kernel.shared.a)',
     "swizzle_splits_vectors": 'shared.a must be Swizzle<B,M,S> with M at least 3, so that 16-byte vectors stay whole, got "Swizzle<3,2,3>" ({file}: kernel.shared.a)',

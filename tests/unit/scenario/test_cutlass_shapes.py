@@ -8,7 +8,9 @@ import pytest
 from gpusim.cli import main
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import CongruousLayout
+from gpusim.scenario.cutlass_name import format_name
 from gpusim.scenario.cutlass_shapes import not_taken
+from gpusim.scenario.text import Origin
 from gpusim.verbs.load import load
 
 LINE = {16: 64, 32: 32}
@@ -139,6 +141,19 @@ def test_an_odd_number_of_k_groups_is_not_taken():
     data["problem"]["layout_a"] = "column"
 
     assert load(data).lacking_in_cutlass == "kernel.warp must be a multiple of 32 deep, two k groups, got [32, 32, 48]"
+
+
+def test_a_multistage_mainloop_of_two_stages_is_gpusims_own():
+    """CUTLASS's DefaultMma of two stages is a pipelined one, so its profiler has no name for this kernel."""
+    scenario = load("gemm_ragged", ["kernel.stages=2"])
+
+    assert scenario.lacking_in_cutlass == (
+        "kernel.stages must be at least 3 of a multistage mainloop: of 2 CUTLASS's is pipelined, got 2"
+    )
+    with pytest.raises(BadInput, match="at least 3 of a multistage mainloop"):
+        load("gemm_ragged", ["kernel.stages=2", "kernel.code=cutlass"])
+    with pytest.raises(BadInput, match='mainloop must be "pipelined", as in cutlass_tensorop_f16_s16816gemm'):
+        format_name(scenario, Origin("gemm_ragged.toml"))
 
 
 def test_a_kernel_of_the_profiler_with_another_warp_is_refused():

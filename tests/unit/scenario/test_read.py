@@ -90,7 +90,7 @@ def test_an_override_may_name_a_table_the_file_left_out():
     ("override", "message"),
     [
         ("problem.cc=256", 'unknown key "cc", did you mean "c"? ({file}: problem.cc, by --set problem.cc=256)'),
-        ("kernel.stages=1", "stages must be 3..10, got 1 ({file}: kernel.stages, by --set kernel.stages=1)"),
+        ("kernel.stages=1", "stages must be 2..10, got 1 ({file}: kernel.stages, by --set kernel.stages=1)"),
         ("problem.c=-1", "c must be at least 1, got -1 ({file}: problem.c, by --set problem.c=-1)"),
         ("problem.c.d=1", "problem.c must be a table, got 128 ({file}: problem.c.d, by --set problem.c.d=1)"),
         ("problem.c", '--set must be KEY=VALUE with a dotted key, got "problem.c"'),

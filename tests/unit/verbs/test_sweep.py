@@ -17,7 +17,7 @@ SMALL = {
     "problem": {"kind": "gemm", "m": 64, "n": 64, "k": 64},
     "kernel": {"threadblock": [64, 64, 32], "warp": [32, 32, 32]},
 }
-OVER = {"kernel.stages": [2, 3, 4], "problem.k": [64, 96]}
+OVER = {"kernel.stages": [1, 3, 4], "problem.k": [64, 96]}
 
 
 def swept(**options):
@@ -42,11 +42,11 @@ def test_a_refused_point_is_a_row_with_the_reason():
     found = swept()
 
     assert (len(found.rows), found.refused) == (6, 2)
-    assert [row["kernel.stages"] for row in found.rows] == [2, 2, 3, 3, 4, 4]
+    assert [row["kernel.stages"] for row in found.rows] == [1, 1, 3, 3, 4, 4]
     assert found.rows[0] == {
-        "kernel.stages": 2,
+        "kernel.stages": 1,
         "problem.k": 64,
-        "error": "stages must be 3..10, got 2 (scenario: kernel.stages, by --set kernel.stages=2)",
+        "error": "stages must be 2..10, got 1 (scenario: kernel.stages, by --set kernel.stages=1)",
     }
     assert found.to_dict()["rows"][0]["cycles"] is None
 

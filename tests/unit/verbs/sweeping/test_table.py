@@ -10,7 +10,7 @@ from gpusim.verbs.sweeping.table import write_table
 COLUMNS = ("kernel.stages", "machine", "cycles", "error")
 ROWS = (
     {"kernel.stages": 3, "machine": "h200", "cycles": 100},
-    {"kernel.stages": 2, "machine": "h200", "error": 'stages must be "3..10"'},
+    {"kernel.stages": 2, "machine": "h200", "error": 'stages must be "2..10"'},
 )
 
 
@@ -21,7 +21,7 @@ def test_parquet_has_types_and_nulls(tmp_path):
     assert path.name == "points.parquet"
     assert parquet.read_table(path).to_pylist() == [
         {"kernel.stages": 3, "machine": "h200", "cycles": 100, "error": None},
-        {"kernel.stages": 2, "machine": "h200", "cycles": None, "error": 'stages must be "3..10"'},
+        {"kernel.stages": 2, "machine": "h200", "cycles": None, "error": 'stages must be "2..10"'},
     ]
 
 
@@ -40,7 +40,7 @@ def test_without_pyarrow_it_is_csv(tmp_path, monkeypatch):
     assert path.read_text().splitlines() == [
         "kernel.stages,machine,cycles,error",
         "3,h200,100,",
-        '2,h200,,"stages must be ""3..10"""',
+        '2,h200,,"stages must be ""2..10"""',
     ]
     with pytest.raises(CannotRun, match=r"a Parquet table needs an optional library: pip install 'gpusim\[parquet\]'"):
         write_table(tmp_path, COLUMNS, ROWS, "parquet")

@@ -87,7 +87,7 @@ def test_where_nothing_is_legal_the_first_refusal_is_said():
     with pytest.raises(
         BadInput, match=r"^no configuration is legal for this problem; the first is refused: stages must"
     ):
-        candidates_of(scenario, base, [{"kernel.stages": 2}])
+        candidates_of(scenario, base, [{"kernel.stages": 1}])
 
 
 def test_bounds_name_what_they_count():

@@ -12,6 +12,13 @@ GEMM = {
 }
 
 
+def test_a_ring_of_two_stages_is_a_pipelined_one_unless_it_is_said():
+    tile = {"kernel.threadblock": [64, 64, 32], "kernel.warp": [32, 32, 32], "kernel.stages": 2}
+
+    assert label(tile | {"kernel.mainloop": "pipelined"}) == "64x64x32 32x32 s2"
+    assert label(tile | {"kernel.mainloop": "multistage"}) == "64x64x32 32x32 s2 mainloop=multistage"
+
+
 def test_a_label_says_what_tells_configurations_apart():
     split = GEMM | {"problem.split_k_slices": 4, "problem.split_k": "serial"}
 
