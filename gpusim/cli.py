@@ -383,7 +383,10 @@ def layout(
         ),
     ] = None,
     copy_to: Annotated[list[str] | None, _accesses("TILEDCOPY", "Count a CuTe TiledCopy that writes the tile.")] = None,
-    access: Annotated[list[str] | None, _accesses("WIDTH@C:S,...", "Count an access given lane by lane.")] = None,
+    access: Annotated[
+        list[str] | None,
+        _accesses("WIDTH@C:S,...", "Count an access lane by lane, or by expressions: 16B@lane%8*8:lane/8."),
+    ] = None,
     search: Annotated[
         bool, typer.Option("--search", help="Find a swizzle or a padding without conflicts for these accesses.")
     ] = False,

@@ -10,6 +10,7 @@ import numpy as np
 from gpusim.errors import BadInput
 from gpusim.layout.accesses import GlobalRows, LaneAccess, matrix_access, one_instruction, rows_access
 from gpusim.layout.banks import ACCESS_WIDTHS
+from gpusim.layout.lane_expression import LANE_NAME, lane_values
 from gpusim.layout.shared import SharedLayout
 from gpusim.layout.tiled_copy import fragment_access, parse_tiled_copy, tiled_copy_access
 from gpusim.units import WARP_SIZE
@@ -30,7 +31,8 @@ FRAGMENT_GRAMMAR: Final = (
 )
 ACCESS_GRAMMAR: Final = (
     "WIDTH@C:S,C:S,... with WIDTH 2B, 4B, 8B or 16B and one contiguous:strided coordinate a lane, at most 32, "
-    "a - for a lane that takes no part, as 16B@0:0,8:0,-,0:1"
+    "a - for a lane that takes no part, as 16B@0:0,8:0,-,0:1; or WIDTH@C:S with expressions of the lane, as "
+    "16B@lane%8*8:lane/8"
 )
 
 _ROWS = re.compile(r"(\d+)B(?:@(\d+):(\d+))?")
@@ -151,6 +153,8 @@ def _copy_to(argument: str, layout: SharedLayout) -> LaneAccess:
 
 def _coordinates(argument: str, _: SharedLayout) -> LaneAccess:
     parsed = _ACCESS.fullmatch(argument)
+    if parsed is not None and LANE_NAME in parsed[2] and int(parsed[1]) in ACCESS_WIDTHS:
+        return _expressed(argument, int(parsed[1]), parsed[2])
     entries = parsed[2].split(",") if parsed else []
     matches = [_COORDINATE.fullmatch(entry.strip()) for entry in entries]
     legal = all(match or entry.strip() == "-" for match, entry in zip(matches, entries, strict=True))
@@ -164,6 +168,21 @@ def _coordinates(argument: str, _: SharedLayout) -> LaneAccess:
             active[lane] = True
     run, row = coordinates
     return one_instruction(f"access {argument}", "load", int(parsed[1]), contiguous=run, strided=row, active=active)
+
+
+def _expressed(argument: str, width: int, coordinates: str) -> LaneAccess:
+    """Return the access of all lanes whose coordinates are two expressions of the lane."""
+    expressions = coordinates.split(":")
+    if len(expressions) != 2:
+        raise BadInput(f"access must read {ACCESS_GRAMMAR}, got {argument!r}")
+    found = []
+    for which, expression in zip(("contiguous", "strided"), expressions, strict=True):
+        try:
+            found.append(lane_values(expression))
+        except BadInput as error:
+            raise BadInput(f"access, {which} coordinate {expression!r}: {error}") from error
+    run, row = found
+    return one_instruction(f"access {argument}", "load", width, contiguous=run, strided=row)
 
 
 _PARSERS: dict[str, Callable[[str, SharedLayout], LaneAccess]] = {
