@@ -51,6 +51,12 @@ def rate_unit(result: Result) -> str:
     return "TOP/s" if result.scenario["problem"]["dtype"]["accumulator"] == "s32" else "TFLOP/s"
 
 
+def counted_work(result: Result) -> str:
+    """Return how the operations of a rate are counted where that is a convention; empty elsewhere."""
+    causal = result.scenario["problem"].get("mask", "none") != "none"
+    return "causal: half of all scores counted, as FlashAttention does" if causal else ""
+
+
 def footer(result: Result) -> str:
     """Return the line that identifies a picture's run: scenario digest, machine, stream, version, commit."""
     provenance = result.provenance

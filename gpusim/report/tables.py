@@ -11,7 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from gpusim.machine.spec import Machine
-from gpusim.report.captions import Words, bound_line, machine_name, rate_unit, scenario_digest, stream_build
+from gpusim.report.captions import (
+    Words,
+    bound_line,
+    counted_work,
+    machine_name,
+    rate_unit,
+    scenario_digest,
+    stream_build,
+)
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import NOT_IN_CUTLASS, Result
 from gpusim.results.trust import trust_line
@@ -145,13 +153,12 @@ def _sm_use(use: Use) -> str:
     )
 
 
-def _tile(use: Use) -> str:
+def _tile(use: Use, *, masked: bool) -> str:
     if use.tile_efficiency is None:
         return ""
     share = _per_cent(use.tile_efficiency)
-    return (
-        f"{share} efficient: {'no multiplication is' if share == '100 %' else 'the other multiplications are'} padding"
-    )
+    others = "no multiplication is" if share == "100 %" else "the other multiplications are"
+    return f"{share} efficient: {others} padding{' or masked' if masked else ''}"
 
 
 def _peaks(use: Use) -> str:
@@ -183,6 +190,9 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     if use.tensor_peak:
         rate += f", {100 * result.tflops / use.tensor_peak:.1f} % of the tensor cores' {use.tensor_peak:,.0f}"
     lacking = result.provenance.get(NOT_IN_CUTLASS)
+    convention = counted_work(result)
+    tile = _tile(use, masked=bool(convention))
+    rate += f" ({convention})" if convention else ""
     second = result.reduction
     reduction = (
         f"{_count(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
@@ -196,7 +206,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
         *((("CUTLASS", f"has no such kernel: {lacking}"),) if lacking else ()),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("SMs", _sm_use(use)),
-        *((("tile", _tile(use)),) if _tile(use) else ()),
+        *((("tile", tile),) if tile else ()),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
         ("trust", trust_line(result.trust, machine_name(result))),

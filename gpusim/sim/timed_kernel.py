@@ -237,7 +237,7 @@ class TimedKernel(CountedKernel[StepT]):
     @property
     @abstractmethod
     def flops(self) -> int:
-        """Number of multiplications and additions of its MMAs."""
+        """Multiplications and additions of the problem, of which rates are: those of use, without padding."""
 
     @abstractmethod
     def k_tiles(self, cta: int) -> int:

@@ -24,13 +24,6 @@ ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
 
 
-def flops(scenario: AttentionScenario) -> float:
-    """Of both GEMMs as PyTorch's and CUTLASS's tables count them: half of them under a causal mask."""
-    problem = scenario.problem
-    products = problem.batch * problem.heads * problem.queries * problem.keys * (problem.head_dim + problem.head_dim_v)
-    return 2.0 * products * (1.0 if problem.mask == "none" else 0.5)
-
-
 def scenario_of(row: dict[str, Any], mainloop: str, **tile: int) -> AttentionScenario:
     """The scenario of a measured row, f16 throughout, with the schedule's tile but for the keys given."""
     problem = {
@@ -76,7 +69,7 @@ def _measured(cupy: Any, scenario: AttentionScenario, seed: int) -> dict[str, An
         "max_error_over_bound": numerics.max_error_over_bound,
         "us": loop.median,
         "us_least": loop.least,
-        "tflops": round(flops(scenario) / loop.median / 1e6, 1),
+        "tflops": round(scenario.problem.flops / loop.median / 1e6, 1),
     }
 
 

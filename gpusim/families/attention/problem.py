@@ -76,6 +76,18 @@ class AttentionProblem(Table):
         return self.key_lengths if self.key_lengths is not None else (self.keys,) * self.batch
 
     @property
+    def flops(self) -> int:
+        """
+        Multiplications and additions of both GEMMs, as FlashAttention counts them: half of all under a causal mask.
+
+        That is 4 * queries * keys * head_dim a head where both heads' dimensions are equal. Source: the benchmarks of
+        FlashAttention, benchmarks/benchmark_flash_attention.py.
+        """
+        scores = sum(queries * keys for queries, keys in zip(self.lengths_q, self.lengths_k, strict=True))
+        whole = 2 * self.heads * scores * (self.head_dim + self.head_dim_v)
+        return whole if self.mask == "none" else whole // 2
+
+    @property
     def ragged(self) -> bool:
         """Whether batches have lengths of their own."""
         return self.query_lengths is not None or self.key_lengths is not None

@@ -43,7 +43,7 @@ def least_cycles(scenario: AttentionScenario, machine: Machine) -> dict[str, int
     """
     Return, by resource, the fewest cycles that the launch could take if nothing else held it up.
 
-    The tensor cores of all SMs share the products of both GEMMs, masked ones left out.
+    The tensor cores of all SMs share the products of both GEMMs with the keys that CTAs walk.
 
     Args:
         scenario: A legal configuration.
@@ -52,4 +52,4 @@ def least_cycles(scenario: AttentionScenario, machine: Machine) -> dict[str, int
     (kernel,) = timed_kernels(scenario, machine)
     m, n, k = scenario.mma.instruction
     pipe = tensor_core(scenario.mma, machine)
-    return {"tensor core": kernel.flops // (2 * m * n * k) * pipe.interval // (machine.smsps * machine.sms)}
+    return {"tensor core": kernel.walked_flops // (2 * m * n * k) * pipe.interval // (machine.smsps * machine.sms)}

@@ -66,10 +66,15 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         """The mma.sync of both GEMMs."""
         return self.scenario.mma
 
-    @cached_property
+    @property
     def flops(self) -> int:
+        """Multiplications and additions of both GEMMs, as FlashAttention counts them."""
+        return self.scenario.problem.flops
+
+    @cached_property
+    def walked_flops(self) -> int:
         """
-        Multiplications and additions of both GEMMs, queries in use by the keys that their CTA walks.
+        Multiplications and additions of queries in use with the keys that their CTA walks.
 
         A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
         """

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim.machine.spec import Machine
 from gpusim.report.bank_grid import BankPicture, access_title
-from gpusim.report.captions import Words, machine_name, rate_unit, scenario_digest
+from gpusim.report.captions import Words, counted_work, machine_name, rate_unit, scenario_digest
 from gpusim.report.html.banks import bank_map
 from gpusim.report.roofline import memory_levels, working_share
 from gpusim.report.stall_shares import ranked_stalls
@@ -86,10 +86,11 @@ def roofline_data(result: Result, machine: Machine) -> dict[str, Any]:
 
 def _facts(result: Result, use: Use) -> list[list[str]]:
     unit = rate_unit(result)
+    convention = f" ({counted_work(result)})" if counted_work(result) else ""
     share = f", {100 * result.tflops / use.tensor_peak:.1f} % of the tensor peak" if use.tensor_peak else ""
     facts = [
         ["time", f"{result.cycles.elapsed:,} cycles, {result.time_us:,.2f} µs at {result.clock_mhz:,} MHz"],
-        ["throughput", f"{result.tflops:,.1f} {unit}{share}"],
+        ["throughput", f"{result.tflops:,.1f} {unit}{share}{convention}"],
         ["CTAs", f"{result.ctas:,} on {use.working} of {use.sms} SMs, at most {result.ctas_per_sm} on an SM at once"],
         ["waves", f"{use.waves:,}, the last filled to {100 * use.last_wave:.0f} %"],
     ]
