@@ -16,9 +16,19 @@ extern "C" __global__ void __launch_bounds__(gpusim::kThreads, GPUSIM_CTAS_PER_S
     gpusim_attention(gpusim::AttentionParams params) {
   using namespace gpusim;
 
-  // Under a causal mask the last queries see the most keys: their blocks start first.
+  // Under a causal mask the last queries see the most keys: their blocks start first, in each head or of all heads.
+#if defined(GPUSIM_LONGEST_FIRST)
+  constexpr int kEach = kHeads * GPUSIM_LONGEST_FIRST;  // heads of all batches
+  int const launched = block_x() + kQueryBlocks * (block_y() + kHeads * block_z());
+  Block const block(params, kQueryBlocks - 1 - launched / kEach, launched % kHeads, launched % kEach / kHeads);
+#else
+#if defined(GPUSIM_LAST_FIRST)
+  constexpr bool kLastFirst = GPUSIM_LAST_FIRST;
+#else
   constexpr bool kLastFirst = kCausal && GPUSIM_FLASH;
+#endif
   Block const block(params, kLastFirst ? kQueryBlocks - 1 - block_x() : block_x(), block_y(), block_z());
+#endif
   if (!block.exists()) return;
   int const thread = thread_index(), warp = warp_index();
 #if defined(GPUSIM_TRACE)

@@ -73,6 +73,17 @@ SCENARIOS = {
 }
 
 
+ORDERS = {
+    "flash, longest first of two batches": scenario(
+        "flash", {"cta_order": "longest_first"}, batch=2, queries=300, **TOP_LEFT
+    ),
+    "flash, ascending": scenario("flash", {"cta_order": "ascending"}, queries=300, **BOTTOM_RIGHT),
+    "attention, longest first, ragged": scenario("attention", {"cta_order": "longest_first"}, **RAGGED, **BOTTOM_RIGHT),
+    "attention, descending": scenario("attention", {"cta_order": "descending"}, **TOP_LEFT),
+}
+"""Orders of CTAs that are not the kernel's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostRun:
     """
@@ -155,6 +166,11 @@ def test_the_kernel_follows_the_schedule_and_computes_softmax_attention(asked, t
     assert first_difference(expected, found, blocks, schedule.op_kinds) is None
     assert (found == expected).all(), "offsets of invalid accesses"
     assert wrong(asked, done) == 0
+
+
+@pytest.mark.parametrize("asked", one_in(2, ORDERS.values()), ids=ORDERS.keys())
+def test_ctas_of_another_order_have_the_blocks_that_the_schedule_says(asked, tmp_path):
+    test_the_kernel_follows_the_schedule_and_computes_softmax_attention(asked, tmp_path)
 
 
 VARIANTS = {

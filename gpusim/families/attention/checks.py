@@ -54,6 +54,7 @@ def check_attention(scenario: AttentionScenario, machine: Machine, origin: Origi
     _check_types(scenario, origin)
     _check_blocks(scenario, origin)
     _check_output(scenario, origin)
+    _check_order(scenario, origin)
     _check_stages(scenario, origin)
     _check_shared_memory(scenario, machine, origin)
     _check_size(scenario, origin)
@@ -123,6 +124,16 @@ def _check_output(scenario: AttentionScenario, origin: Origin) -> None:
     rule = f"false where head_dim_v = {width} is more than the {scenario.keys_per_block} keys per block"
     fits = not scenario.in_registers or width <= scenario.keys_per_block
     origin.require(fits, "kernel.keep_output_in_registers", rule, scenario.in_registers)
+
+
+def _check_order(scenario: AttentionScenario, origin: Origin) -> None:
+    """Refuse an order that only a causal mask gives a meaning, or that CUTLASS's kernel does not have."""
+    kernel = scenario.kernel
+    usual = kernel.cta_order in (None, scenario.default_order)
+    rule = f'"{scenario.default_order}" without a causal mask, where all query blocks are equal'
+    origin.require(usual or scenario.problem.mask != "none", "kernel.cta_order", rule, kernel.cta_order)
+    rule = f'"{scenario.default_order}" in CUTLASS\'s kernel (kernel.code)'
+    origin.require(usual or kernel.code == "gpusim", "kernel.cta_order", rule, kernel.cta_order)
 
 
 def _check_stages(scenario: AttentionScenario, origin: Origin) -> None:

@@ -112,6 +112,11 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         "PRELOAD_V": int(scenario.kernel.preload_v),
         "KEEP_OUTPUT_IN_REGISTERS": int(scenario.in_registers),
     }
+    # An order that is the kernel's own is no macro, so that its name as a build stays.
+    if scenario.cta_order == "longest_first":
+        macros["LONGEST_FIRST"] = problem.batch
+    elif scenario.cta_order != scenario.default_order:
+        macros["LAST_FIRST"] = int(scenario.cta_order == "descending")
     return macros | build_macros(build, (*get_args(Op), *get_args(softmax.SoftmaxOp)))
 
 

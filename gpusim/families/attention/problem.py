@@ -30,6 +30,10 @@ LSE_ALIGNMENT = 32
 """The log-sum-exp of one head begins at a multiple of so many floats (golden fmha_facts, kAlignLSE)."""
 
 
+CtaOrder: TypeAlias = Literal["ascending", "descending", "longest_first"]
+"""Order in which CTAs do their work: from each head's first query block, from its last, or by work over all heads."""
+
+
 class AttentionDTypes(Table):
     """Element types of q, k and v (``ab``), of the accumulators, and of the output; P has the type of V."""
 
@@ -129,6 +133,11 @@ class AttentionKernel(Table):
     keep_output_in_registers: StrictBool | None = Field(
         None, description="Else in a global f32 buffer. Default: where head_dim_v is at most keys_per_block."
     )
+    cta_order: CtaOrder | None = Field(
+        None,
+        description="Order of the query blocks under a causal mask: ascending or descending in each head, or "
+        "longest_first, the last of all heads first. Default: ascending; of flash descending.",
+    )
     instruction: InstructionShape = Field(
         None, description="mma.sync shape M, N, K. Default: [16, 8, 16], or [16, 8, 8] of CUTLASS's code."
     )
@@ -197,6 +206,16 @@ class AttentionScenario(Scenario):
         return self.flash or self.problem.head_dim_v <= self.keys_per_block
 
     @property
+    def default_order(self) -> CtaOrder:
+        """Order of CTAs that a kernel has unless another is asked for."""
+        return "descending" if self.flash and self.problem.mask != "none" else "ascending"
+
+    @property
+    def cta_order(self) -> CtaOrder:
+        """Order in which CTAs do their work."""
+        return self.kernel.cta_order or self.default_order
+
+    @property
     def instruction(self) -> Shape:
         """mma.sync shape of both GEMMs."""
         return self.kernel.instruction or ((16, 8, 8) if self.kernel.code == "cutlass" else (16, 8, 16))
@@ -223,4 +242,6 @@ class AttentionScenario(Scenario):
         }
         if self.kernel.code == "gpusim":
             del data["kernel"]["code"]
+        if self.cta_order == self.default_order:
+            data["kernel"].pop("cta_order", None)
         return data

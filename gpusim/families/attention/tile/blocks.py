@@ -70,13 +70,19 @@ def attention_ctas(scenario: AttentionScenario) -> IntArray:
 
 def launched_ctas(scenario: AttentionScenario) -> IntArray:
     """
-    Return the CTAs of ``attention_ctas`` in the order in which they do their work.
+    Return the CTAs of ``attention_ctas`` in the order in which they do their work (kernels_cuda/attention/kernel.cu).
 
-    Under a causal mask flash starts with the last queries, which see the most keys (kernels_cuda/attention/kernel.cu).
+    Under a causal mask the last queries see the most keys. "descending" begins with these in each head; so does flash.
+    "longest_first" begins with the last query blocks of all heads and batches, and ends with their first ones.
     """
     ctas = attention_ctas(scenario)
-    if scenario.flash and scenario.problem.mask != "none":
-        ctas[:, 0] = attention_grid(scenario)[0] - 1 - ctas[:, 0]
+    x, y, z = attention_grid(scenario)
+    match scenario.cta_order:
+        case "descending":
+            ctas[:, 0] = x - 1 - ctas[:, 0]
+        case "longest_first":
+            launched = np.arange(len(ctas), dtype=np.int64)
+            ctas = np.stack([x - 1 - launched // (y * z), launched % y, launched % (y * z) // y], axis=-1)
     return ctas
 
 
