@@ -634,6 +634,9 @@ def sweep(
         list[SweepChart] | None, typer.Option("--plot", help="Draw lines or a heat map into DIR. Repeatable.")
     ] = None,
     metric: MetricOption = "tflops",
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew where DIR holds a sweep, this one or another. Other files stay.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario over axes of keys, into one table."""
@@ -652,6 +655,7 @@ def sweep(
         table=table.value,
         charts=tuple(charts[one] for one in plot or ()),
         metric=metric,
+        force=force,
         as_json=as_json,
     )
     sweep_scenario(_scenario(file, cutlass), options)

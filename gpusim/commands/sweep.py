@@ -41,6 +41,7 @@ class SweepOptions:
         table: Format of the table.
         charts: Pictures to draw, keys of ``CHARTS``.
         metric: Metric that is drawn.
+        force: Replace the sweep that the folder holds.
         as_json: Print all points as JSON.
     """
 
@@ -55,6 +56,7 @@ class SweepOptions:
     table: TableFormat
     charts: tuple[str, ...]
     metric: str
+    force: bool
     as_json: bool
 
 
@@ -84,6 +86,7 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
             exact=options.exact,
             stream=options.stream,
             table=options.table,
+            force=options.force,
             progress=progress,
         )
     except KeyboardInterrupt as error:

@@ -86,6 +86,7 @@ def sweep(
     exact: bool | None = None,
     stream: str = "auto",
     table: TableFormat = "auto",
+    force: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Sweep:
     """
@@ -105,6 +106,7 @@ def sweep(
         exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams, as in ``gpusim.simulate``.
         table: Format of the table in ``out``.
+        force: Begin anew where the folder holds a sweep, be it this one or another. Other files there are kept.
         progress: Called with a line every few seconds.
 
     Returns:
@@ -132,7 +134,7 @@ def sweep(
         work.finish(rows, rows.__setitem__)
         return Sweep(axes, _table_rows(points, rows))
     folder = Path(out)
-    with Journal(folder, _definition(base, axes)) as journal:
+    with Journal(folder, _definition(base, axes), anew=force) as journal:
         try:
             work.finish(journal.rows, journal.add)
         finally:

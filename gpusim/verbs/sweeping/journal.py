@@ -34,13 +34,14 @@ class Journal:
         rows: PointRow of each finished point, by the point's number.
     """
 
-    def __init__(self, folder: Path, definition: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, definition: Mapping[str, Any], *, anew: bool = False) -> None:
         """
         Open the folder of a sweep, which may be new, empty, or hold the same sweep.
 
         Args:
             folder: The folder.
             definition: What is swept, as JSON data: equal for sweeps that may share a folder.
+            anew: Replace the points of whatever sweep the folder holds. Nothing else in it is touched.
 
         Raises:
             BadInput: The folder holds another sweep, or anything else.
@@ -48,13 +49,20 @@ class Journal:
         """
         self.folder = folder
         self._synced = time.monotonic()
-        _claim(folder, {"schema": SWEEP_SCHEMA, **json.loads(json.dumps(definition))})
+        wanted = {"schema": SWEEP_SCHEMA, **json.loads(json.dumps(definition))}
+        replaces = anew and (folder / DEFINITION).is_file()
+        if replaces:
+            read_definition(folder)
+        else:
+            _claim(folder, wanted)
         try:
             self._file = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise CannotRun(f"{folder}: cannot be written ({error.strerror})") from error
         try:
             self._lock()
+            if replaces:
+                self._replace(wanted)
             self.rows = self._read()
         except BaseException:
             os.close(self._file)
@@ -88,6 +96,14 @@ class Journal:
         except OSError as error:
             raise CannotRun(f"{self.folder / JOURNAL}: cannot be written ({error.strerror})") from error
         self.rows[number] = dict(row)
+
+    def _replace(self, definition: dict[str, Any]) -> None:
+        """Drop the points of the sweep that is there, then let the folder be another's; its table is written anew."""
+        try:
+            os.ftruncate(self._file, 0)
+            _define(self.folder, definition)
+        except OSError as error:
+            raise CannotRun(f"{self.folder}: cannot be written ({error.strerror})") from error
 
     def _lock(self) -> None:
         try:
@@ -144,14 +160,20 @@ def _claim(folder: Path, definition: dict[str, Any]) -> None:
         if folder.is_dir() and any(one.suffix != ".part" for one in folder.iterdir()):
             raise BadInput(f"{folder}: is in use, and holds no sweep; give --out another folder")
         folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{DEFINITION}.part"
-        part.write_text(json.dumps(definition, indent=1) + "\n", encoding="utf-8")
-        part.replace(folder / DEFINITION)
+        _define(folder, definition)
     except OSError as error:
         raise CannotRun(f"{folder}: cannot be written ({error.strerror or error})") from error
+
+
+def _define(folder: Path, definition: dict[str, Any]) -> None:
+    part = folder / f"{DEFINITION}.part"
+    part.write_text(json.dumps(definition, indent=1) + "\n", encoding="utf-8")
+    part.replace(folder / DEFINITION)
 
 
 def _require_same(folder: Path, kept: dict[str, Any], wanted: dict[str, Any]) -> None:
     different = [key for key in {**kept, **wanted} if kept.get(key) != wanted.get(key)]
     if different:
-        raise BadInput(f"{folder}: holds another sweep ({', '.join(different)} differ); give --out another folder")
+        raise BadInput(
+            f"{folder}: holds another sweep ({', '.join(different)} differ); give --out another folder, or --force to replace it"
+        )

@@ -126,3 +126,21 @@ def test_a_folder_without_a_sweep_is_refused(gpusim, tmp_path):
     answer = gpusim("plot", tmp_path, "sweep")
     assert answer.is_refusal
     assert "holds no sweep" in answer.err
+
+
+def test_force_begins_a_sweep_anew_and_keeps_what_is_not_its_own(gpusim, tmp_path):
+    def swept(stages, *more):
+        over = ("--over", f"kernel.stages={stages}", "--set", "problem.k=128", "--jobs", "1", "--table", "csv")
+        return gpusim("sweep", "gemm_ragged", *over, "--out", str(tmp_path / "here"), *more)
+
+    assert swept("3").code == 0
+    (tmp_path / "here" / "notes.txt").write_text("mine")
+
+    refused = swept("4")
+    assert (refused.code, "or --force to replace it" in refused.err) == (2, True)
+    assert swept("4", "--force").code == 0
+
+    assert (tmp_path / "here" / "notes.txt").read_text() == "mine"
+    header, row = (tmp_path / "here" / "points.csv").read_text().splitlines()
+    assert header.startswith("kernel.stages,")
+    assert row.startswith("4,")

@@ -41,7 +41,10 @@ def test_another_sweeps_folder_is_refused_with_what_differs(tmp_path):
     kept(tmp_path, 0)
     with pytest.raises(BadInput) as caught:
         Journal(tmp_path, SWEPT | {"axes": [1]})
-    assert str(caught.value) == f"{tmp_path}: holds another sweep (axes differ); give --out another folder"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}: holds another sweep (axes differ); give --out another folder, or --force to replace it"
+    )
 
 
 def test_a_folder_in_use_for_something_else_is_refused(tmp_path):
@@ -77,3 +80,43 @@ def test_two_processes_do_not_share_a_folder(tmp_path):
         other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert other.returncode == 1
     assert "another process sweeps into this folder" in other.stderr
+
+
+def swept(*stages):
+    return {"axes": [{"name": "kernel.stages", "settings": [{"kernel.stages": one} for one in stages]}]}
+
+
+def test_a_sweep_that_is_there_is_replaced_where_that_is_asked_for(tmp_path):
+    """Its points go, and nothing else; the other sweep then owns the folder, and may be begun anew, too."""
+    with Journal(tmp_path, swept(3)) as journal:
+        journal.add(0, {"cycles": 5})
+    (tmp_path / "notes.txt").write_text("not gpusim's")
+
+    with Journal(tmp_path, swept(4), anew=True) as journal:
+        assert journal.rows == {}
+        journal.add(0, {"cycles": 7})
+
+    assert read_definition(tmp_path)["axes"] == swept(4)["axes"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["journal.jsonl", "notes.txt", "sweep.json"]
+    with Journal(tmp_path, swept(4)) as journal:
+        assert journal.rows == {0: {"cycles": 7}}
+    with Journal(tmp_path, swept(4), anew=True) as journal:
+        assert journal.rows == {}
+
+
+def test_a_folder_without_a_sweep_is_not_replaced(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+
+    with pytest.raises(BadInput, match="is in use, and holds no sweep"):
+        Journal(tmp_path, swept(3), anew=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_sweep_that_runs_is_not_replaced(tmp_path):
+    with Journal(tmp_path, swept(3)) as journal:
+        journal.add(0, {"cycles": 5})
+        with pytest.raises(CannotRun, match="another process sweeps into this folder"):
+            Journal(tmp_path, swept(4), anew=True)
+
+    with Journal(tmp_path, swept(3)) as journal:
+        assert journal.rows == {0: {"cycles": 5}}
