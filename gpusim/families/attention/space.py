@@ -6,7 +6,7 @@ from typing import Any
 
 from gpusim.families.attention.checks import BLOCKS, FLASH_QUERIES
 from gpusim.families.attention.problem import AttentionScenario
-from gpusim.families.attention.timed import timed_kernels
+from gpusim.families.attention.timed import TimedFusedKernel
 from gpusim.lower.estimated import tensor_core
 from gpusim.machine.spec import Machine
 
@@ -49,7 +49,7 @@ def least_cycles(scenario: AttentionScenario, machine: Machine) -> dict[str, int
         scenario: A legal configuration.
         machine: Its machine.
     """
-    (kernel,) = timed_kernels(scenario, machine)
+    kernel = TimedFusedKernel(scenario, machine)
     m, n, k = scenario.mma.instruction
     pipe = tensor_core(scenario.mma, machine)
     return {"tensor core": kernel.walked_flops // (2 * m * n * k) * pipe.interval // (machine.smsps * machine.sms)}

@@ -174,6 +174,5 @@ def _define(folder: Path, definition: dict[str, Any]) -> None:
 def _require_same(folder: Path, kept: dict[str, Any], wanted: dict[str, Any]) -> None:
     different = [key for key in {**kept, **wanted} if kept.get(key) != wanted.get(key)]
     if different:
-        raise BadInput(
-            f"{folder}: holds another sweep ({', '.join(different)} differ); give --out another folder, or --force to replace it"
-        )
+        rule = "give --out another folder, or --force to replace it"
+        raise BadInput(f"{folder}: holds another sweep ({', '.join(different)} differ); {rule}")

@@ -66,7 +66,8 @@ def test_another_sweeps_folder_is_refused(gpusim):
     assert gpusim("sweep", "gemm_ragged", *OVER, "--out", "here").code == 0
     answer = gpusim("sweep", "gemm_ragged", "--over", "kernel.stages=3", "--out", "here")
     assert answer.is_refusal
-    assert answer.err == "gpusim: here: holds another sweep (data, axes differ); give --out another folder\n"
+    rule = "give --out another folder, or --force to replace it"
+    assert answer.err == f"gpusim: here: holds another sweep (data, axes differ); {rule}\n"
 
 
 def test_an_interrupt_is_one_line_that_says_what_is_kept(gpusim, monkeypatch):
