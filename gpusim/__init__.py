@@ -5,9 +5,7 @@ This file knows the version, and where each public name is defined. A name is im
 ``import gpusim`` takes no time. ``__init__.pyi`` says the same to type checkers and editors; a test compares both.
 """
 
-from importlib import import_module
-from typing import Any
-
+# Nothing is imported here: an interrupt while a command begins would be a traceback.
 __version__ = "0.1.0"
 
 _HOMES = {
@@ -38,7 +36,9 @@ _HOMES = {
 """Public name -> the module that defines it. Whoever adds a line here adds one to ``__init__.pyi``."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module  # noqa: PLC0415
+
     if name not in _HOMES:
         raise AttributeError(f"module 'gpusim' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

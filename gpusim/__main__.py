@@ -23,7 +23,8 @@ def main() -> int:
             raise
         _ignore_interrupts()
         # Compiled libraries turn an interrupt into errors of their own.
-        sys.stderr.write("gpusim: interrupted\n")
+        if sys.stderr is not None:
+            sys.stderr.write("gpusim: interrupted\n")
         return INTERRUPTED
     return code
 
@@ -80,9 +81,15 @@ def _run(interrupts: list[int]) -> int:
 
 
 def _ignore_interrupts() -> None:
+    """
+    Ignore further interrupts, and have Python forget the last one.
+
+    Python remembers one that left code given as text, which dataclasses are made by, and kills itself in the end.
+    """
     import signal  # noqa: PLC0415
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    exec("")  # noqa: S102 # code given as text that ends well
 
 
 def _prepare() -> None:

@@ -1,7 +1,6 @@
 """Defines the command line: turns arguments into calls and errors into exit codes; imports nothing slow for --help."""
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpusim.commands.output import complain
+from gpusim.commands.output import answering, complain, finish_stdout, open_missing_streams
 from gpusim.errors import BadInput, GpusimError
 
 app = typer.Typer(
@@ -921,7 +920,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command line.
 
-    Every expected error becomes one line on stderr. A character that stdout's encoding lacks is printed as its escape.
+    Every expected error becomes one line on stderr. An answer that stdout does not take is exit code 1. A character
+    that stdout's encoding lacks is printed as its escape.
 
     Args:
         argv: Arguments without the program's name; None takes the process's.
@@ -929,13 +929,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code; 130 after an interrupt, which is one line on stderr, too.
     """
+    open_missing_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=argv, prog_name="gpusim", standalone_mode=False)
         if code == _INTERRUPTED:
             complain("interrupted")
-        sys.stdout.flush()
+        with answering():
+            sys.stdout.flush()
     except GpusimError as error:
         return _complain(str(error), error.exit_code)
     except typer.TyperException as error:
@@ -944,12 +946,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"{error.format_message()} (see `{command} --help`)", error.exit_code)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else 1
-    except BrokenPipeError:
-        # The reader of stdout has closed it, so what is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of stdout has closed it
         return 1
     except (OSError, MemoryError) as error:
         return _complain(_reason(error), 1)
+    finally:
+        finish_stdout()
     return int(code or 0)
 
 

@@ -1,24 +1,54 @@
 """
-The errors gpusim raises on purpose, the exit code each one means, and the suggestion of a name after a misspelling.
+The errors gpusim raises on purpose, the exit code each one means, and what messages make of names.
+
+A name may have any character. In a message each stands in its place, and those that would break the line or steer a
+terminal as their escapes.
 """
 
 import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from unicodedata import category
+
+_STEERING = {"Cc", "Cs", "Zl", "Zp"}
+"""Categories of control characters, of bytes that are no UTF-8, and of ends of lines."""
+
+_TURNING = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
+"""Characters that turn the direction of what follows."""
+
+_LEAST_BYTE, _MOST_BYTE = 0xDC80, 0xDCFF
+"""What stands for a byte that is no UTF-8, in names that the system gives."""
 
 _LEAST_LIKENESS = 0.5
 _LEAST_PART = 3
 
 
+def printable(text: str) -> str:
+    """Return a text in one line that is safe to print: whatever would break it or steer a terminal is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(_escaped(one) if category(one) in _STEERING or one in _TURNING else one for one in text)
+
+
+def _escaped(character: str) -> str:
+    if _LEAST_BYTE <= ord(character) <= _MOST_BYTE:
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
+
+
 class GpusimError(Exception):
     """
-    Base class of every error meant for the user, who is shown one line and no traceback.
+    Base class of every error meant for the user, who is shown one printable line and no traceback.
 
     Attributes:
         exit_code: Exit status of the process when this error ends a command.
     """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """Return the message, in one printable line."""
+        return printable(super().__str__())
 
 
 class CannotRun(GpusimError):

@@ -1,43 +1,96 @@
 """Prints answers to stdout, progress and errors to stderr, and checks where files may be written."""
 
 import json
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from gpusim.errors import BadInput, CannotRun
+from gpusim.errors import BadInput, CannotRun, printable
 from gpusim.results.whole_file import refuse_foreign, written_for_user
 
 PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 """Endings of pictures, which say their format."""
 
 
+def open_missing_streams() -> None:
+    """
+    Put something in the place of a standard stream that was closed when the process began.
+
+    What is written to stdout fails then, as to a full disk, and what is written to stderr is dropped. Their numbers are
+    taken, so that no file that is opened later gets what libraries print.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if number == 2 else os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def finish_stdout() -> None:
+    """Drop what stdout does not take, which Python would write again, and complain about, at its end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """
+    Print an answer within the block.
+
+    Raises:
+        BrokenPipeError: The reader of stdout has left, who needs no message.
+        CannotRun: Stdout takes no answer for another reason.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CannotRun(f"the answer cannot be printed (stdout: {error.strerror or error})") from error
+
+
 def print_json(data: Any, *, indent: int | None = 1) -> None:
     """Print an answer as one JSON document."""
-    typer.echo(json.dumps(data, indent=indent))
+    with answering():
+        typer.echo(json.dumps(data, indent=indent))
 
 
 def print_text(text: str) -> None:
-    """Print an answer as text."""
-    typer.echo(text.rstrip("\n"))
+    """Print an answer as text; in each line, what would steer a terminal is escaped."""
+    with answering():
+        typer.echo("\n".join(map(printable, text.rstrip("\n").split("\n"))))
 
 
 def progress(message: str) -> None:
-    """Print one line of progress."""
-    typer.echo(one_line(message), err=True)
+    """Print one line of progress. A stderr that takes none ends no command."""
+    _tell(one_line(message))
 
 
 def complain(message: str) -> None:
     """Print an error in one line."""
-    typer.echo(f"gpusim: {one_line(message)}", err=True)
+    _tell(f"gpusim: {one_line(message)}")
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 def one_line(message: str) -> str:
-    """Return a message, which a library may have broken into lines, in one line."""
-    return " ".join(line.strip() for line in message.splitlines() if line.strip())
+    """Return a message, which a library may have broken into lines, in one printable line."""
+    return printable(" ".join(line.strip() for line in message.splitlines() if line.strip()))
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpusim.commands.output import complain, print_json, print_text, progress
+from gpusim.commands.output import answering, complain, print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError, Interrupted
 from gpusim.families.registry import family_of
@@ -77,8 +78,8 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
 
     Raises:
         BadInput: Options contradict each other, or the cubin is not one.
-        CannotRun: The cubin cannot be read.
-        OSError: Stdout is closed or full. Every scenario is simulated and written before that.
+        CannotRun: The cubin cannot be read, or stdout takes no answer, which is said after all was done.
+        BrokenPipeError: The reader of stdout has left. Every scenario is simulated and written before that is said.
         Interrupted: The user interrupted the drawing of pictures; what was simulated is kept.
     """
     user, done = _user_kernel(options), _Answers(files)
@@ -117,7 +118,7 @@ class _Answers:
     def __init__(self, files: list[str]) -> None:
         self.worst = 0
         self.answers: list[dict[str, Any]] = [{} for _ in files]
-        self.unprinted: OSError | None = None
+        self.unprinted: BrokenPipeError | CannotRun | None = None
         self._files = files
 
     def refuse(self, number: int, error: GpusimError) -> None:
@@ -131,8 +132,10 @@ class _Answers:
         """Print an answer, unless stdout takes none."""
         try:
             if self.unprinted is None:
-                answer()
-        except OSError as error:
+                with answering():
+                    answer()
+                    sys.stdout.flush()
+        except (BrokenPipeError, CannotRun) as error:
             self.unprinted = error
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, printable
 from gpusim.families.registry import load_gemm_scenario, named_scenario
 from gpusim.machine.text_file import STANDARD_INPUT
 from gpusim.scenario.catalogue import find_scenario
@@ -58,14 +58,14 @@ def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
 
 def scenario_name(text: str) -> str:
     """
-    Return the name that runs of a scenario get: the stem of its file, the kernel's name, or "stdin".
+    Return the name that runs of a scenario get: the printable stem of its file, the kernel's name, or "stdin".
 
     Raises:
         BadInput: There is no such file.
     """
     if text == STANDARD_INPUT:
         return "stdin"
-    return text if is_kernel_name(text) else find_scenario(text).stem
+    return text if is_kernel_name(text) else printable(find_scenario(text).stem)
 
 
 def scenario_texts(files: list[str], names: list[str]) -> list[str]:

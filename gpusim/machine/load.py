@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from gpusim.errors import BadInput, nearest
+from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.machine.masks import tell_anew
 from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
@@ -64,7 +64,7 @@ def load_machine(name_or_path: str) -> Machine:
                 f"machine file must be readable, got {_quoted(name_or_path)} ({reason}); "
                 f"machines that ship: {', '.join(machine_names())}"
             ) from error
-        return parse_machine(text, path.stem, name_or_path)
+        return parse_machine(text, printable(path.stem), name_or_path)
     return _shipped(name_or_path)
 
 

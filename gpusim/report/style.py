@@ -1,14 +1,19 @@
 """Defines the palette of all pictures, and saves figures so that equal results give equal bytes."""
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter
 
+from gpusim.errors import printable
 from gpusim.results.marks import MAKER
 
 DPI = 120
@@ -37,6 +42,7 @@ HATCH = "////"
 _RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
+    "text.parse_math": False,
     "text.color": INK,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -69,8 +75,8 @@ def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure
     """
     Yield a figure of ``width`` x ``height`` inches, which is written to ``canvas`` when the block ends if it is a path.
 
-    The caller's matplotlib settings are neither used nor changed. The file's metadata has no date and no
-    version of matplotlib.
+    All text is drawn as it is: a dollar sign, which names may have, begins no formula. The caller's matplotlib settings
+    are neither used nor changed. The file's metadata has no date and no version of matplotlib.
     """
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -79,12 +85,35 @@ def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure
             canvas.set_size_inches(width, height)
             canvas.set_facecolor(PAPER)
             yield canvas
+            _make_literal(canvas)
             return
         path, figure = canvas, Figure(figsize=(width, height), dpi=DPI)
         FigureCanvasAgg(figure)
         yield figure
+        _make_literal(figure)
         path.parent.mkdir(parents=True, exist_ok=True)
         save(figure, path)
+
+
+def _make_literal(figure: Figure) -> None:
+    """Make all texts of a figure literal and printable: names that users have chosen are among them."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = axis.get_major_formatter()
+            if isinstance(labels, FuncFormatter):  # so are those that are given as texts
+                axis.set_major_formatter(FuncFormatter(partial(_literal_label, labels.func)))
+    for found in figure.findobj(Text):
+        if isinstance(found, Text):
+            found.set_parse_math(False)
+            found.set_text(_literal(found.get_text()))
+
+
+def _literal_label(label: Callable[[float, int | None], str], value: float, place: int | None) -> str:
+    return _literal(label(value, place))
+
+
+def _literal(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -92,7 +121,10 @@ def save(figure: Figure, path: Path) -> None:
     kind = path.suffix.lower().lstrip(".")
     if kind not in _METADATA:
         kind = "png"
-    figure.savefig(path, format=kind, dpi=DPI, metadata=_METADATA[kind])
+    with warnings.catch_warnings():
+        # A character of a name that the font lacks is drawn as a box.
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font", category=UserWarning)
+        figure.savefig(path, format=kind, dpi=DPI, metadata=_METADATA[kind])
 
 
 def new_figure() -> Figure:

@@ -10,6 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from gpusim.errors import printable
 from gpusim.machine.spec import Machine
 from gpusim.report.captions import (
     Words,
@@ -57,9 +58,9 @@ def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> 
     shown: list[RenderableType] = []
     for first, figures, rows in parts:
         if rows:
-            table = _table(first, figures)
+            table = _table(first, [printable(name) for name in figures])
             for row in rows:
-                table.add_row(*row)
+                table.add_row(*map(printable, row))
             shown += [table, ""]
     _print(Group(*shown), sys.stdout)
 
@@ -80,9 +81,9 @@ def _table(first: str, figures: Sequence[str]) -> Table:
 
 def _print(shown: RenderableType, file: TextIO) -> None:
     if file.isatty():
-        Console(file=file, highlight=False).print(shown)
+        Console(file=file, highlight=False, markup=False, emoji=False).print(shown)
         return
-    console = Console(file=io.StringIO(), highlight=False, width=PLAIN_WIDTH, no_color=True)
+    console = Console(file=io.StringIO(), highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH, no_color=True)
     with console.capture() as plain:
         console.print(shown)
     file.write("".join(line.rstrip() + "\n" for line in plain.get().splitlines()))

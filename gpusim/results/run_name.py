@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from gpusim.errors import printable
 from gpusim.results.run_directory import MANIFEST
 
 _SCENARIO = 2
@@ -16,4 +17,4 @@ def name_of_run(directory: Path) -> str:
         name = Path(str(command[_SCENARIO])).stem
     except (OSError, ValueError, LookupError, TypeError):
         name = ""
-    return name or directory.resolve().name
+    return printable(name or directory.resolve().name)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, create_model
 
-from gpusim.errors import BadInput, nearest
+from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
 from gpusim.machine.text_file import STANDARD_INPUT, read_text_file
@@ -111,7 +111,7 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({where})") from error
-    return overridden(data, where, overrides, Path(path).parent, Path(path).stem)
+    return overridden(data, where, overrides, Path(path).parent, printable(Path(path).stem))
 
 
 def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folder: Path, name: str = "") -> Text:
@@ -221,6 +221,8 @@ def _machine(name: str, text: Text) -> tuple[str, Machine]:
         folders = (Path(), text.folder) if "machine" in text.origin.overrides else (text.folder, Path())
         places = [(folder / name).absolute() for folder in folders]
         name = str(next((place for place in places if _is_file(place)), places[0]))
+        is_text = not any("\ud800" <= character <= "\udfff" for character in name)
+        text.origin.require(is_text, "machine", "a path in UTF-8, which a scenario can state", name)
     try:
         return name, load_machine(name)
     except BadInput as error:

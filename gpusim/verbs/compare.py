@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, printable
 from gpusim.families.registry import load_scenario
 from gpusim.results.resources import resources_of
 from gpusim.results.result import ELAPSED, Result
@@ -204,9 +204,9 @@ def side_of(
         path = Path(what)
         if (path / RESULT).is_file():
             result, timeline = read_run(path)
-            return ComparedSide(name or path.name or str(path), "run", result, timeline=timeline)
+            return ComparedSide(name or printable(path.name or str(path)), "run", result, timeline=timeline)
         file = find_scenario(str(what))
-        name, what = name or file.stem, load_scenario(file)
+        name, what = name or printable(file.stem), load_scenario(file)
     if progress is not None:
         progress(f"simulating {name or what.kind}")
     result, timeline = simulate(what, exact=exact, stream=stream)

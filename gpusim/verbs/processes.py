@@ -2,11 +2,12 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from typing import Any, TypeVar
 
 ResultT = TypeVar("ResultT")
@@ -27,9 +28,9 @@ def in_processes(
         jobs: Processes; None takes one for each core.
     """
     before = set(active_children())
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent) as pool:
         try:
-            with _interrupts_held():
+            with interrupts_held():
                 waiting = [pool.submit(function, *one) for one in arguments]
             yield (one.result() for one in waiting)
         except BaseException:
@@ -40,11 +41,16 @@ def in_processes(
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold SIGINT back; processes that start meanwhile inherit that, and never see one."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+def interrupts_held() -> Iterator[None]:
+    """
+    Hold SIGINT back; processes that start meanwhile inherit that, and never see one.
+
+    Python starts a process of its own beside the first one, and lets SIGINT through when it has: it is started before.
+    """
+    if sys.platform == "win32":
         yield
         return
+    resource_tracker.ensure_running()
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -52,7 +58,7 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process as soon as the one that started it has ended, even by kill -9."""
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 

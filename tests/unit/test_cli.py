@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.cli import main
-from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.errors import BadInput, CannotRun, CheckFailed, printable
 
 COMMANDS = [
     *("run", "verify", "addresses", "layout", "plot", "trace", "check", "sass", "name", "compare", "calibrate"),
@@ -209,7 +209,7 @@ def test_an_error_says_its_exit_code(gpusim, monkeypatch, error, code):
 
     answer = gpusim("scenarios")
 
-    assert (answer.code, answer.err) == (code, "gpusim: first line and second\n")
+    assert (answer.code, answer.err) == (code, "gpusim: first line\\n  and second\n")
 
 
 def test_an_interrupt_ends_as_a_shell_expects(gpusim, monkeypatch):
@@ -239,6 +239,39 @@ def test_an_interrupt_at_any_moment_is_one_line(tmp_path, delay):
     assert (begun.returncode, last) == (130, "gpusim: interrupted")
     assert before in ([], PROGRESS[:1], PROGRESS)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal to a group of processes")
+@pytest.mark.parametrize("delay", [0.9, 1.3, pytest.param(1.7, marks=pytest.mark.slow), 2.2])
+def test_an_interrupt_of_processes_that_begin_is_one_line(tmp_path, delay):
+    """A terminal sends it to the workers as well, which import their modules then."""
+    over = ("--over", "kernel.stages=3,4,5,6", "--over", "problem.c=64,128", "--jobs", "2", "--out", "swept")
+    command = [sys.executable, "-m", "gpusim", "sweep", SCENARIO, *over]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path, start_new_session=True
+    ) as begun:
+        time.sleep(delay)
+        os.killpg(begun.pid, signal.SIGINT)
+        told = begun.stderr.read().splitlines()
+
+    assert begun.returncode in (0, 130)
+    assert [line for line in told if "interrupted" in line] == (told[-1:] if begun.returncode else [])
+    assert all("Traceback" not in line and "Error" not in line for line in told)
+
+
+def test_an_interrupt_of_code_given_as_text_ends_as_a_shell_expects():
+    """Dataclasses are made by such code. Python notes that an interrupt left it, and would end by the signal."""
+    program = """
+import signal, sys
+import gpusim.cli
+from gpusim.__main__ import main
+
+gpusim.cli.main = lambda: exec("signal.raise_signal(signal.SIGINT)")
+sys.exit(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (130, "gpusim: interrupted\n")
 
 
 def test_an_interrupt_that_a_library_has_cleared_comes_again():
@@ -327,6 +360,66 @@ def test_a_reader_that_leaves_early_is_no_traceback():
 
     assert ended.returncode == 1
     assert ended.stderr == ""
+
+
+def redirected(how, *arguments, **options):
+    """End a command whose streams a shell has redirected."""
+    words = ["sh", "-c", f'exec "$@" {how}', "sh", sys.executable, "-m", "gpusim", *arguments]
+    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no /dev/full")
+@pytest.mark.parametrize(
+    ("how", "code", "reason"),
+    [
+        (">&-", 1, "gpusim: the answer cannot be printed (stdout: Bad file descriptor)\n"),
+        (">/dev/full", 1, "gpusim: the answer cannot be printed (stdout: No space left on device)\n"),
+        (">&- 2>&-", 1, ""),
+        ("<&- >&- 2>&-", 1, ""),
+        ("2>&-", 0, ""),
+        ("2>/dev/full", 0, ""),
+    ],
+)
+def test_an_answer_that_cannot_be_printed_is_exit_1(how, code, reason):
+    ended = redirected(how, "scenarios")
+
+    assert (ended.returncode, ended.stderr) == (code, reason)
+
+
+@pytest.mark.parametrize(("how", "code"), [(">&-", 1), (">&- 2>&-", 1), ("2>&-", 0)])
+def test_a_run_that_cannot_be_printed_is_written(tmp_path, how, code):
+    ended = redirected(how, "run", SCENARIO, "gemm_split_k", "--no-figures", "--out", "runs", cwd=tmp_path)
+
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
+    written = sorted(path.parent.name for path in (tmp_path / "runs").glob("*/result.json"))
+    assert [name.rpartition("-")[0] for name in written] == [SCENARIO, "gemm_split_k"]
+
+
+NAMES = [b"$\\bad{$", b"\xff", b"\x1b[31mred\nred", b"[bold]:smile:", "\u202e漢".encode()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has names of any bytes")
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_no_name_of_a_file_stops_a_command_or_reaches_the_terminal(gpusim, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    file = os.fsdecode(name + b".toml")
+    Path(file).write_text('machine = "h200"\n[problem]\nkind = "gemm"\nm = 64\nn = 64\nk = 64\n')
+
+    answers = [
+        gpusim("run", file, "--out", "run"),
+        gpusim("compare", file, "run", "--png", "both.svg"),
+        gpusim("report", "run", "--out", "page.html"),
+        gpusim("run", file, "--set", "kernel.stages=1"),
+        gpusim("run", f"{file}x"),
+    ]
+
+    assert [answer.code for answer in answers] == [0, 0, 0, 2, 2]
+    assert "warning" not in answers[0].err
+    assert {f"{kind}.png" for kind in ("overlap", "conflicts", "stalls")} <= {one.name for one in Path("run").iterdir()}
+    for text in (part for answer in answers for part in (answer.out, answer.err)):
+        assert all(line == printable(line) for line in text.split("\n"))
+        assert "\n\n\n" not in text
 
 
 def test_main_takes_the_process_arguments(monkeypatch, capsys):

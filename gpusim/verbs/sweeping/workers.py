@@ -1,20 +1,17 @@
 """Has the points of a sweep simulated: here, in local processes, or on a Dask cluster; knows no folder and no table."""
 
-import os
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib import import_module
-from multiprocessing import active_children, get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing import active_children, get_context
 from typing import Any
 
 import gpusim
 from gpusim.errors import CannotRun, missing_extra
+from gpusim.verbs.processes import end_with_parent, interrupts_held
 from gpusim.verbs.sweeping.point import Base, PointRow, point_row
 
 KILLED = "the process that simulated it was killed twice"
@@ -64,15 +61,18 @@ def _in_processes(base: Base, points: dict[int, dict[str, Any]], jobs: int) -> I
 def _alone(base: Base, settings: dict[str, Any]) -> PointRow:
     try:
         with _pool(1) as executor:
-            return executor.submit(point_row, base, settings).result()
+            with interrupts_held():
+                waiting = executor.submit(point_row, base, settings)
+            return waiting.result()
     except BrokenProcessPool:
         return {"error": KILLED}
 
 
 def _collected(executor: Executor, base: Base, points: dict[int, dict[str, Any]]) -> Iterator[tuple[int, PointRow]]:
-    futures: dict[Future[PointRow], int] = {
-        executor.submit(point_row, base, settings): number for number, settings in points.items()
-    }
+    with interrupts_held():
+        futures: dict[Future[PointRow], int] = {
+            executor.submit(point_row, base, settings): number for number, settings in points.items()
+        }
     for future in as_completed(futures):
         yield futures.pop(future), future.result()
 
@@ -81,7 +81,7 @@ def _collected(executor: Executor, base: Base, points: dict[int, dict[str, Any]]
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes end with it, with the point they are at if need be, and with this process."""
     before = set(active_children())
-    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin)
+    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent)
     try:
         _require_start(executor)
         yield executor
@@ -94,25 +94,14 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _require_start(executor: Executor) -> None:
+    with interrupts_held():
+        answer = executor.submit(version_here)
     try:
-        executor.submit(version_here).result()
+        answer.result()
     except BrokenProcessPool as error:
         raise CannotRun(
             'no process can be started: a script must sweep under `if __name__ == "__main__":`, or with jobs=1'
         ) from error
-
-
-def _begin() -> None:
-    """Leave interrupts to the parent, and end when it ends: a killed parent cannot end its processes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> Iterator[tuple[int, PointRow]]:

@@ -30,8 +30,11 @@ from gpusim.report.style import (
     TILE_COLOURS,
     WAIT,
     contrast,
+    save,
+    sheet,
     text_on,
     tint,
+    title_block,
 )
 from gpusim.report.style import LANE as LANE_COLOUR
 
@@ -68,6 +71,25 @@ def test_the_suffix_says_the_format_and_no_date_is_in_it(tmp_path, suffix):
 
     assert first == second
     assert first.startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix])
+
+
+@pytest.mark.parametrize("drawn_by", ["gpusim", "the caller"])
+def test_text_is_literal_and_printable_wherever_it_stands(tmp_path, drawn_by):
+    """As title, as label of a tick, in a legend: a formula that is none would stop matplotlib."""
+    name, path = "$\\bad{$ \x1b[31m\udcff", tmp_path / "drawn.svg"
+    canvas = path if drawn_by == "gpusim" else Figure()
+    with sheet(canvas, 4, 3) as figure:
+        axes = figure.add_axes((0.4, 0.2, 0.5, 0.5))
+        axes.plot([0, 1], label=f"legend {name}")
+        axes.set_yticks([0, 1], [f"tick {name}", "other"])
+        axes.legend()
+        title_block(figure, f"title {name}", [], "")
+    if drawn_by == "the caller":
+        save(canvas, path)
+
+    written = path.read_text(encoding="utf-8")
+    for place in ("legend", "tick", "title"):
+        assert f"<!-- {place} $\\bad{{$ \\x1b[31m\\xff -->" in written
 
 
 @pytest.mark.parametrize("colour", [CONFLICT, IDEAL, *TILE_COLOURS, PAPER])
