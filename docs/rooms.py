@@ -57,7 +57,7 @@ def wings() -> tuple[tuple[Room, ...], ...]:
     )
 
 
-GROUND = ("__init__", "arrays", "element_types", "errors", "units")
+GROUND = ("__init__", "arguments", "arrays", "element_types", "errors", "units")
 """What every room may import; the picture has it as the ground that all stand on, without arrows."""
 
 STOREYS = (

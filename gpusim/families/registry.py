@@ -1,11 +1,11 @@
 """Lists all families, and reads their scenarios from a file, from data, or from the name of a CUTLASS kernel."""
 
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
+from gpusim.arguments import plain_table
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.dgrad.family import DGRAD
 from gpusim.families.family import Family
@@ -100,7 +100,8 @@ def scenario_of(data: Mapping[str, Any], overrides: Iterable[str] = (), name: st
     Raises:
         BadInput: A check does not hold.
     """
-    return read.parse(read.overridden(deepcopy(dict(data)), name or "scenario", overrides, Path(), name), kinds())
+    own = plain_table(name or "scenario", data)
+    return read.parse(read.overridden(own, name or "scenario", overrides, Path(), name), kinds())
 
 
 def parse_gemm_scenario(data: Mapping[str, Any], where: str) -> GemmScenario:

@@ -72,6 +72,10 @@ class VerifyReport:
     scenario: dict[str, Any] = field(default_factory=dict)
     mutation: str | None = None
 
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.ok, self.seed, self.elements, self.wrong_elements, self.mutation))
+
     def hazard_names(self) -> frozenset[str]:
         """Return the names of all hazards."""
         return frozenset(str(hazard["name"]) for hazard in self.hazards)

@@ -60,8 +60,8 @@ _TYPES: Final = {
     "u8": (8, ("S32U8U8S32", "S32U8S8S32")),
 }
 
-_MMA_NAME = re.compile(r"SM(75|80)_(\d+)x(\d+)x(\d+)_(\w+?)_TN(?:_SATURATE)?")
-_PTX_NAME = re.compile(r"m(\d+)n(\d+)k(\d+)\.(\w+)")
+_MMA_NAME = re.compile(r"SM(75|80)_(\d{1,9})x(\d{1,9})x(\d{1,9})_(\w+?)_TN(?:_SATURATE)?")
+_PTX_NAME = re.compile(r"m(\d{1,9})n(\d{1,9})k(\d{1,9})\.(\w+)")
 
 
 def mma_atoms() -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class CopyAtom:
 _MATRICES: Final = re.compile(r"SM(75|90)_U(32|16)x([1248])_(LDSM|STSM)_([NT])")
 _PLAIN: Final = re.compile(r"(?:UniversalCopy|AutoVectorizingCopyWithAssumedAlignment|DefaultCopy)(?:<(.+)>)?")
 _ASYNC: Final = re.compile(r"SM80_CP_ASYNC_CACHE(?:ALWAYS|GLOBAL)(?:_ZFILL)?<(.+?)>")
-_WORD: Final = re.compile(r"(?:cute::|cutlass::|std::)?u?int(\d+)_t|(\d+)")
+_WORD: Final = re.compile(r"(?:cute::|cutlass::|std::)?u?int(\d{1,9})_t|(\d{1,9})")
 _WORDS: Final = {"float": 32, "double": 64, "half_t": 16, "float4": 128, "float2": 64, "uint4": 128, "int": 32}
 MOST_BITS: Final = 128
 

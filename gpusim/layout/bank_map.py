@@ -3,13 +3,14 @@ A layout seen as shared-memory banks: its offsets, the bank of each vector and t
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from gpusim.arguments import integer, refusal, text, whole_number
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.access_cost import AccessReport, access_report
@@ -17,6 +18,12 @@ from gpusim.layout.banks import BANK_BYTES, BANKS, ConflictGroup
 from gpusim.layout.named import CuteSpec, Extents, parse_layout_spec, shared_layout, stated_extents
 from gpusim.layout.patterns import parse_access
 from gpusim.layout.shared import SharedLayout
+
+MOST_ELEMENTS = 1 << 20
+"""Most elements of a tile with all its stages: more than shared memory holds."""
+
+MOST_BASE = 1 << 30
+"""Greatest address of a tile, beyond that of any shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,10 @@ class LayoutReport:
     layout: SharedLayout
     accesses: tuple[AccessReport, ...]
     base: int = 0
+
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.name, self.base, self.layout.elements, len(self.accesses)))
 
     def offsets(self, stage: int = 0) -> IntArray:
         """Return the element offset of each coordinate of one stage. Shape (strided, contiguous)."""
@@ -129,7 +140,8 @@ def describe_layout(
     """
     layout = tile_layout(name, bits, contiguous, strided, stages)
     check_base(name, layout, base)
-    reports = tuple(access_report(parse_access(kind, argument, layout), layout, base) for kind, argument in accesses)
+    base = int(base)
+    reports = tuple(access_report(parse_access(*each, layout), layout, base) for each in pairs_of(accesses))
     return LayoutReport(name, layout, reports, base)
 
 
@@ -144,12 +156,36 @@ def tile_layout(
     Raises:
         BadInput: The name is no layout, or there are no extents.
     """
-    stated = stated_extents(name)
+    stated = stated_extents(text("name", name))
+    for extent, value in {"contiguous": contiguous, "strided": strided, "stages": stages}.items():
+        if value is not None:
+            whole_number(extent, value, 1, MOST_ELEMENTS)
     if stated is None and (contiguous is None or strided is None):
         raise BadInput(f"{name}: needs the extents of a tile, which this name does not state")
     own = stated or Extents(0, 0, 1)
     extents = (own.contiguous if contiguous is None else contiguous, own.strided if strided is None else strided)
-    return shared_layout(name, bits, *extents, own.stages if stages is None else stages, vector_bits=max(8, bits))
+    slots = own.stages if stages is None else stages
+    if extents[0] * extents[1] * slots > MOST_ELEMENTS:
+        raise BadInput(
+            f"{name}: a tile must have at most {MOST_ELEMENTS} elements, got {extents[0]} x {extents[1]} x {slots}"
+        )
+    return shared_layout(name, bits, *extents, slots, vector_bits=max(8, integer("bits", bits)))
+
+
+def pairs_of(accesses: object) -> tuple[tuple[str, str], ...]:
+    """
+    Return pairs of the kind of an access and its argument.
+
+    Raises:
+        BadInput: They are none.
+    """
+    listed = isinstance(accesses, Iterable) and not isinstance(accesses, str | bytes | Mapping)
+    found = tuple(accesses) if isinstance(accesses, Iterable) and listed else None
+    if found is None or not all(
+        isinstance(one, tuple | list) and len(one) == 2 and all(isinstance(part, str) for part in one) for one in found
+    ):
+        raise refusal("accesses", 'pairs of a kind and its argument, such as [("load", "16B")]', accesses)
+    return tuple((kind, argument) for kind, argument in found)
 
 
 def check_base(name: str, layout: SharedLayout, base: int) -> None:
@@ -160,10 +196,9 @@ def check_base(name: str, layout: SharedLayout, base: int) -> None:
     swizzle permutes, it would reach outside the tile.
 
     Raises:
-        BadInput: The base is negative, or no multiple of the swizzle's bytes.
+        BadInput: The base is no address, or no multiple of the swizzle's bytes.
     """
-    if base < 0:
-        raise BadInput(f"base must be at least 0, got {base}")
+    whole_number("base", base, 0, MOST_BASE)
     spec = parse_layout_spec(name)
     if isinstance(spec, CuteSpec) and spec.pointer_bits is not None:
         whole = max(1, spec.swizzle.reach * layout.element_bits // 8)

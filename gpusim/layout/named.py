@@ -7,6 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from gpusim.arguments import integer
+from gpusim.arguments import text as text_of
 from gpusim.errors import BadInput
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout, line_elements
@@ -67,14 +69,14 @@ _PLAIN: dict[str, LayoutSpec] = {
 }
 _MULTIPLICAND = re.compile(
     r"(?:(?:Row|Column)?(?:Major)?TensorOpMultiplicand(Crosswise|Congruous)|(crosswise|congruous))"
-    r"<\s*(\d+)\s*,\s*(\d+)\s*>"
+    r"<\s*(\d{1,9})\s*,\s*(\d{1,9})\s*>"
 )
 _NAMESPACE = re.compile(r"(?:::)?(?:\w+::)+")
 _CUTLASS_NAMES = (
     "RowMajor, ColumnMajor, {RowMajor,ColumnMajor,}TensorOpMultiplicandCrosswise<bits,crosswise> and "
     "{RowMajor,ColumnMajor,}TensorOpMultiplicandCongruous<bits,crosswise>"
 )
-_PADDED = re.compile(r"padded<\s*(\d+)\s*>")
+_PADDED = re.compile(r"padded<\s*(\d{1,9})\s*>")
 
 
 def layout_names() -> tuple[str, ...]:
@@ -235,9 +237,11 @@ def shared_layout(
     Raises:
         BadInput: Names the value and what is allowed.
     """
-    spec = parse_layout_spec(name)
+    spec = parse_layout_spec(text_of("name", name))
+    element_bits, vector_bits = integer("element_bits", element_bits), integer("vector_bits", vector_bits)
+    contiguous, strided = integer("contiguous", contiguous), integer("strided", strided)
     vector = max(1, vector_bits // max(element_bits, 1))
-    extents = (element_bits, contiguous, strided, stages)
+    extents = (element_bits, contiguous, strided, integer("stages", stages))
     _check_extents(name, extents, vector, vector_bits)
     match spec:
         case CrosswiseSpec(bits, crosswise):

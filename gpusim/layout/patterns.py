@@ -35,12 +35,12 @@ ACCESS_GRAMMAR: Final = (
     "16B@lane%8*8:lane/8"
 )
 
-_ROWS = re.compile(r"(\d+)B(?:@(\d+):(\d+))?")
-_COPY = re.compile(r"(\d+)B(?:\.(ca|cg):(\d{1,12}))?(?:@(\d+):(\d+))?")
-_MATRICES = re.compile(r"x([124])(\.trans)?(?:@(\d+):(\d+))?")
-_FRAGMENT = re.compile(r"(m\d+n\d+k\d+)\.(\w+)\.([abc])(\.mn)?(?:@(\d+):(\d+))?")
-_ACCESS = re.compile(r"(\d+)B@(.+)")
-_COORDINATE = re.compile(r"(\d+):(\d+)")
+_ROWS = re.compile(r"(\d{1,9})B(?:@(\d{1,9}):(\d{1,9}))?")
+_COPY = re.compile(r"(\d{1,9})B(?:\.(ca|cg):(\d{1,12}))?(?:@(\d{1,9}):(\d{1,9}))?")
+_MATRICES = re.compile(r"x([124])(\.trans)?(?:@(\d{1,9}):(\d{1,9}))?")
+_FRAGMENT = re.compile(r"(m\d{1,9}n\d{1,9}k\d{1,9})\.(\w+)\.([abc])(\.mn)?(?:@(\d{1,9}):(\d{1,9}))?")
+_ACCESS = re.compile(r"(\d{1,9})B@(.+)")
+_COORDINATE = re.compile(r"(\d{1,9}):(\d{1,9})")
 _ASYNC_WIDTHS: Final = (4, 8, 16)
 
 

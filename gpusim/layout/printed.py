@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from gpusim.errors import BadInput
 from gpusim.layout.cute import IntTuple, Layout, Swizzle
 
-_SWIZZLE = re.compile(r"(?:Swizzle|Sw|S)<\s*(-?\d+)\s*,\s*(-?\d+)\s*,\s*(-?\d+)\s*>")
-_TUPLE_TOKEN = re.compile(r"\s*(?:_?(\d+)|([(),]))")
+_SWIZZLE = re.compile(r"(?:Swizzle|Sw|S)<\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*>")
+_TUPLE_TOKEN = re.compile(r"\s*(?:_?(\d{1,9})|([(),]))")
 _COMPOSED = re.compile(r"\s+o\s+")
-_POINTER = re.compile(r"smem_ptr\[(\d+)b\]\([^)]*\)")
+_POINTER = re.compile(r"smem_ptr\[(\d{1,9})b\]\([^)]*\)")
 _ZERO = re.compile(r"_?0")
 _MOST_DIGITS = 9
 

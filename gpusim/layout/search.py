@@ -6,11 +6,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from gpusim.arguments import flag, refusal, whole_number
 from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.accesses import LaneAccess
 from gpusim.layout.banks import BANK_BYTES, BANKS, access_ideal, access_wavefronts, shares_in_pairs
 from gpusim.layout.cute import Layout, Swizzle, SwizzledLayout, row_major
+from gpusim.layout.shared import ELEMENT_BITS
 from gpusim.units import WARP_SIZE
 
 CandidateKind: TypeAlias = Literal["plain", "swizzle", "padding"]
@@ -133,9 +135,10 @@ def find_conflict_free(
         BadInput: There are no accesses, a lane reaches outside the tile, or its bytes are not contiguous.
         MisalignedAccess: Names the first offending lane and address.
     """
-    if not accesses:
-        raise BadInput("a search needs at least one access")
+    _check_question(accesses, extents, layout)
+    bits, base = whole_number("bits", bits, 1, max(ELEMENT_BITS)), whole_number("base", base, 0, 1 << 30)
     contiguous, strided = extents
+    first_is_contiguous = flag("first_is_contiguous", first_is_contiguous)
     stage = layout or row_major(strided, contiguous)
     space = _Space(accesses, extents, bits, stage, base)
     names = _Names(stage, stated=layout is not None, turned=first_is_contiguous)
@@ -151,6 +154,19 @@ def find_conflict_free(
         ideal_wavefronts=space.ideal,
         alone=() if found or len(accesses) == 1 else tuple(_alone(accesses, space, names)),
     )
+
+
+def _check_question(accesses: object, extents: object, layout: object) -> None:
+    if not isinstance(accesses, Sequence) or not all(isinstance(access, LaneAccess) for access in accesses):
+        raise refusal("accesses", "accesses of gpusim.layout.accesses", accesses)
+    if not accesses:
+        raise BadInput("a search needs at least one access")
+    if not isinstance(extents, tuple | list) or len(extents) != 2:
+        raise refusal("extents", "a pair of contiguous and strided extent", extents)
+    for extent in extents:
+        whole_number("an extent", extent, 1, 1 << 20)
+    if layout is not None and not isinstance(layout, Layout):
+        raise refusal("layout", "a Layout of gpusim.layout.cute", layout)
 
 
 def _cost(candidate: Candidate) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gpusim.layout.address_bits import render_address_bits
-from gpusim.layout.bank_map import check_base, tile_layout
+from gpusim.layout.bank_map import check_base, pairs_of, tile_layout
 from gpusim.layout.cute import SwizzledLayout
 from gpusim.layout.named import CuteSpec, parse_layout_spec
 from gpusim.layout.patterns import parse_access
@@ -39,7 +39,7 @@ def search_layout(
     """
     layout = tile_layout(name, bits, contiguous, strided)
     check_base(name, layout, base)
-    asked = [parse_access(kind, argument, layout) for kind, argument in accesses]
+    asked = [parse_access(*each, layout) for each in pairs_of(accesses)]
     extents = (layout.contiguous, layout.strided)
     spec = parse_layout_spec(name)
     if isinstance(spec, CuteSpec) and spec.layout is not None and isinstance(layout, SwizzledLayout):

@@ -100,7 +100,7 @@ def _compact(shape: str) -> Layout:
 
 
 _FIELD = re.compile(r"(Tiler_MN|TiledLayout_TV|ThrID|ValLayoutSrc|ValLayoutDst|ValLayoutRef|ValueType)\s*:\s*(\S+)")
-_VALUE_TYPE = re.compile(r"(\d+)b")
+_VALUE_TYPE = re.compile(r"(\d{1,9})b")
 
 
 def _printed(text: str, element_bits: int) -> TiledCopy:

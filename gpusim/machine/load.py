@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from gpusim.arguments import refusal
 from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.machine.masks import tell_anew
@@ -19,7 +20,7 @@ from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsS
 from gpusim.machine.text_file import read_text_file
 from gpusim.units import VECTOR_BITS
 
-_TENSOR_NAME = re.compile(r"m\d+n\d+k\d+\.[a-z]+\d+\.[a-z]+\d+")
+_TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9}")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
 _RECORD_TEXTS = ("source", "at", "why", "effect")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
@@ -47,15 +48,18 @@ def is_path(name_or_path: str) -> bool:
     return name_or_path.endswith(".toml") or "/" in name_or_path or "\\" in name_or_path
 
 
-def load_machine(name_or_path: str) -> Machine:
+def load_machine(name_or_path: str | Path) -> Machine:
     """
-    Load a machine by its shipped name ("h200"), or from the TOML file at a path (text with a slash or ".toml").
+    Load a machine by its shipped name ("h200"), or from the TOML file at a path (a ``Path``, or text with a slash or
+    ".toml").
 
     Raises:
         BadInput: No such machine or file exists, or the file breaks a rule; the message names file and key.
     """
-    if is_path(name_or_path):
-        path = Path(name_or_path)
+    if not isinstance(name_or_path, str | Path):
+        raise refusal("machine", f"one of {', '.join(machine_names())} or the path of a .toml file", name_or_path)
+    path, name_or_path = Path(name_or_path), str(name_or_path)
+    if is_path(name_or_path) or path.is_absolute():
         try:
             text = read_text_file(path, what="machine file")
         except (OSError, ValueError) as error:  # ValueError: not text, too large, or a path with a null byte

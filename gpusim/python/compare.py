@@ -1,11 +1,15 @@
 """Compares runs and scenarios for a program or a notebook, with the defaults of ``gpusim compare``."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
+from gpusim.arguments import exactness, refusal, word
 from gpusim.python.run import Run
 from gpusim.python.simulate import StreamName
 from gpusim.results.result import Result
-from gpusim.results.run_directory import RESULT
+from gpusim.results.run_directory import is_run
+from gpusim.scenario.models import Scenario
 from gpusim.verbs import compare as verb
 from gpusim.verbs.compare import ComparedSide, Comparison, side_of
 from gpusim.verbs.load import ScenarioSource, load
@@ -34,6 +38,7 @@ def compare(
     >>> compare("gemm_ragged", load("gemm_ragged", ["kernel.stages=4"])).differences[0].values
     (3, 4)
     """
+    exact, stream = exactness(exact), word("stream", stream, get_args(StreamName))
     return verb.compare(*(_side(each, exact, stream) for each in sides), exact=exact, stream=stream)
 
 
@@ -41,7 +46,9 @@ def _side(what: ComparedSide | Result | ScenarioSource, exact: bool | None, stre
     if isinstance(what, Run):
         plain = what.result()
         return ComparedSide(what.name or plain.scenario["problem"]["kind"], "run", plain, timeline=what.timeline)
-    if isinstance(what, ComparedSide | Result) or (isinstance(what, str | Path) and (Path(what) / RESULT).is_file()):
+    if isinstance(what, ComparedSide | Result) or (isinstance(what, str | Path) and is_run(what)):
         return side_of(what)
+    if not isinstance(what, str | Path | Mapping | Scenario):
+        raise refusal("a side", "a run directory, a run, a result, or what gpusim.load takes", what)
     scenario = load(what)
     return side_of(scenario, scenario.name, exact=exact, stream=stream)

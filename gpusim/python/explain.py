@@ -1,11 +1,15 @@
 """Explains a run or a scenario for a program or a notebook, with the defaults of ``gpusim explain``."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
+from gpusim.arguments import exactness, refusal, word
 from gpusim.python.run import Run
 from gpusim.python.simulate import StreamName
 from gpusim.results.result import Result
-from gpusim.results.run_directory import RESULT, read_run
+from gpusim.results.run_directory import is_run, read_run
+from gpusim.scenario.models import Scenario
 from gpusim.verbs import explain as verb
 from gpusim.verbs.explain import Explanation
 from gpusim.verbs.load import ScenarioSource, load
@@ -29,8 +33,11 @@ def explain(what: Result | ScenarioSource, *, exact: bool | None = None, stream:
     >>> explain("gemm_ragged").budget.losses[0].what
     'SMs without a CTA'
     """
-    if isinstance(what, str | Path) and (Path(what) / RESULT).is_file():
+    exact, stream = exactness(exact), word("stream", stream, get_args(StreamName))
+    if isinstance(what, str | Path) and is_run(what):
         what, _ = read_run(Path(what))
     if isinstance(what, Result):
         return verb.explain(what.result() if isinstance(what, Run) else what, exact=exact)
+    if not isinstance(what, str | Path | Mapping | Scenario):
+        raise refusal("what", "a run directory, a run, a result, or what gpusim.load takes", what)
     return verb.explain(load(what), exact=exact, stream=stream)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from gpusim import arguments
 from gpusim.errors import CannotRun
 from gpusim.families.registry import family_of, parse_scenario
 from gpusim.machine.load import load_machine
@@ -38,6 +39,10 @@ class Run(Result):
     name: str = field(default="", compare=False)
     timeline: Timeline = field(repr=False, compare=False)
 
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash(self.result())
+
     def result(self) -> Result:
         """Return the result alone, without the timeline."""
         return Result(**{each.name: getattr(self, each.name) for each in fields(Result)})
@@ -60,6 +65,7 @@ class Run(Result):
         from gpusim.report.style import new_figure  # noqa: PLC0415 - matplotlib is slow to import
         from gpusim.verbs.pictures import draw_picture  # noqa: PLC0415 - the same
 
+        arguments.word("picture", picture, get_args(PictureName))
         return draw_picture(picture, self, self.timeline, new_figure(), self.name).axes[0]
 
     def write_trace(self, path: str | Path, trace_format: TraceName = "perfetto", *, replace: bool = False) -> None:
@@ -77,11 +83,13 @@ class Run(Result):
         """
         from gpusim.verbs.pictures import write_trace  # noqa: PLC0415 - its room is slow to import
 
+        place = arguments.path("path", path)
+        arguments.word("trace_format", trace_format, get_args(TraceName))
         try:
-            with written_for_user(Path(path), force=replace, option="replace=True") as aside:
+            with written_for_user(place, force=arguments.flag("replace", replace), option="replace=True") as aside:
                 write_trace(trace_format, self, self.timeline, aside)
         except OSError as error:
-            raise CannotRun(f"{path}: cannot be written ({error.strerror or error})") from error
+            raise CannotRun(f"{place}: cannot be written ({error.strerror or error})") from error
 
     def _repr_html_(self) -> str:
         scenario = parse_scenario(self.scenario, run_directory.SCENARIO)
@@ -100,4 +108,4 @@ def read_run(directory: str | Path) -> Run:
     Raises:
         BadInput: The folder is not a run directory, or one of its files has another schema.
     """
-    return run_of(*run_directory.read_run(Path(directory)))
+    return run_of(*run_directory.read_run(arguments.path("directory", directory)))

@@ -1,7 +1,8 @@
 """Simulates a scenario for a program or a notebook, with the defaults of ``gpusim run``."""
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from gpusim.arguments import exactness, word
 from gpusim.python.run import Run, run_of
 from gpusim.sim.core.engine import EngineChoice, chosen
 from gpusim.verbs import simulate as verb
@@ -39,6 +40,8 @@ def simulate(
     >>> simulate("gemm_ragged").ctas
     64
     """
+    exact, stream = exactness(exact), word("stream", stream, get_args(StreamName))
+    word("engine", engine, get_args(EngineChoice))
     read = load(scenario)
     with chosen(engine):
         result, timeline = verb.simulate(read, exact=exact, stream=stream)

@@ -1,18 +1,22 @@
 """Verifies a scenario's numbers for a program or a notebook, with the defaults of ``gpusim verify``."""
 
+import secrets
 from pathlib import Path
 
-from gpusim.errors import BadInput
+from gpusim.arguments import MOST_SEED, flag, path, whole_number, word
 from gpusim.families.registry import family_of
 from gpusim.families.verification import VerifyReport
 from gpusim.verbs import verify as verb
 from gpusim.verbs.load import ScenarioSource, load
 
+_DRAWN = 1 << 32
+"""Seeds that are drawn lie below."""
+
 
 def verify(
     scenario: ScenarioSource,
     *,
-    seed: int = 0,
+    seed: int | None = 0,
     mutate: str | None = None,
     reference_check: bool = True,
     save_tensors: str | Path | None = None,
@@ -22,7 +26,7 @@ def verify(
 
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
-        seed: Seed of the random tensors.
+        seed: Seed of the random tensors. None draws one, which the report has, so that the same call can be repeated.
         mutate: Name of a mutation that breaks the schedule on purpose, such as "missing_barrier".
         reference_check: Compare the output with the reference; False only looks for hazards.
         save_tensors: Folder to write the tensors to; None does not write them.
@@ -38,14 +42,17 @@ def verify(
     >>> verify("gemm_ragged").ok
     True
     """
+    chosen = secrets.randbelow(_DRAWN) if seed is None else whole_number("seed", seed, 0, MOST_SEED)
+    folder = None if save_tensors is None else path("save_tensors", save_tensors)
+    compares = flag("reference_check", reference_check)
     read = load(scenario)
     mutations = family_of(read).verifications.verification(read).mutations
-    if mutate is not None and mutate not in mutations:
-        raise BadInput(f"mutate must be one of {', '.join(mutations)}, got {mutate!r}")
+    if mutate is not None:
+        word("mutate", mutate, tuple(mutations))
     return verb.verify(
         read,
-        seed,
+        chosen,
         None if mutate is None else mutations[mutate],
-        reference_check=reference_check,
-        save_to=None if save_tensors is None else Path(save_tensors),
+        reference_check=compares,
+        save_to=folder,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from gpusim.arguments import word
 from gpusim.errors import BadInput
 from gpusim.results.plain import frame, plain
 from gpusim.results.plausible import implausible
@@ -176,6 +177,10 @@ class Result:
     trust: Trust | None = None
     schema: str = field(default=RESULT_SCHEMA)
 
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.stream, self.grid, self.cycles, self.time_us))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of result.json as plain data, which is what ``gpusim run --json`` prints."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(Result)}
@@ -192,16 +197,15 @@ class Result:
             BadInput: There is no such table.
             CannotRun: pandas is not installed.
         """
-        match table:
+        match word("table", table, get_args(ResultTable)):
             case "counters":
                 return frame([{"metric": name, "value": value} for name, value in self.counters.items()], _COUNTERS)
             case "bank_conflicts":
                 return frame(self.bank_conflicts, [each.name for each in fields(BankConflicts)])
             case "stalls":
                 return frame([{"reason": reason, "share": share} for reason, share in self.stalls.items()], _STALLS)
-            case "pipeline":
+            case _:
                 return frame(self.pipeline, [each.name for each in fields(PipelineRow)])
-        raise BadInput(f"table must be one of {', '.join(get_args(ResultTable))}, got {table!r}")
 
 
 def to_json(result: Result) -> str:

@@ -119,6 +119,14 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
             raise CannotRun(f"{directory / name}: cannot be written ({error.strerror})") from error
 
 
+def is_run(directory: str | Path) -> bool:
+    """Return whether a path is that of a run directory."""
+    try:
+        return bool(str(directory)) and (Path(directory) / RESULT).is_file()
+    except OSError:  # a name that is too long, or a folder that may not be entered
+        return False
+
+
 def read_run(directory: Path) -> tuple[Result, Timeline]:
     """
     Read back what ``write_run`` wrote.
@@ -126,7 +134,7 @@ def read_run(directory: Path) -> tuple[Result, Timeline]:
     Raises:
         BadInput: The folder is not a run directory, or one of its files has another schema.
     """
-    if not (directory / RESULT).is_file():
+    if not is_run(directory):
         raise BadInput(f"{directory}: not a run directory (it has no {RESULT}); `gpusim run` makes one")
     return results.load(directory / RESULT), _read_timeline(directory / TIMELINE)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpusim.arguments import refusal
 from gpusim.errors import BadInput, CannotRun, nearest
 from gpusim.machine.text_file import STANDARD_INPUT
 
@@ -107,12 +108,16 @@ def find_scenario(name: str) -> Path:
     path = Path(name)
     if name == STANDARD_INPUT:
         return path
-    if path.is_file():
-        return path
-    if path.is_dir():
-        raise BadInput(f"{name}: is a folder, not a scenario file")
-    if path.exists():
-        raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
+    try:
+        if path.is_file():
+            return path
+        if path.is_dir():
+            raise BadInput(f"{name}: is a folder, not a scenario file")
+        if path.exists():
+            raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
+    except OSError as error:  # a name that is too long, or a folder that may not be entered
+        reason = error.strerror or str(error)
+        raise refusal("scenario", f"a file that can be read ({reason}) or the name of a shipped one", name) from error
     if path.name == name and path.suffix in {"", ".toml"}:
         for shipped in _all_scenarios():
             if shipped.stem == path.stem:

@@ -5,10 +5,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
+from gpusim.arguments import plain_table, refusal
 from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element
 from gpusim.errors import BadInput
 
@@ -102,7 +104,7 @@ class Scenario(Table, ABC):
         *,
         problem: Mapping[str, Any] | None = None,
         kernel: Mapping[str, Any] | None = None,
-        machine: str | None = None,
+        machine: str | Path | None = None,
     ) -> Self:
         """
         Return a scenario with some keys changed, validated as a file would be.
@@ -125,9 +127,11 @@ class Scenario(Table, ABC):
             raise BadInput("a scenario must be read, from a file or from data, before it can be changed")
         data = self.written()
         for table, keys in (("problem", problem), ("kernel", kernel)):
-            data[table] = {**data.get(table, {}), **(keys or {})}
+            if keys is not None and not isinstance(keys, Mapping):
+                raise refusal(table, "a table of keys", keys)
+            data[table] = {**data.get(table, {}), **plain_table(table, keys or {})}
         if machine is not None:
-            data["machine"] = machine
+            data |= plain_table("scenario", {"machine": machine})
         changed: Self = self._reading.reread(data, self.name)
         return changed
 

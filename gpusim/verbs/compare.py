@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from gpusim.arguments import text
 from gpusim.errors import BadInput, printable
 from gpusim.families.registry import load_scenario
 from gpusim.results.resources import resources_of
@@ -124,6 +125,10 @@ class Comparison:
     metrics: tuple[Metric, ...]
     bounds: tuple[str, ...]
 
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.bounds, tuple(side.name for side in self.sides), len(self.metrics)))
+
     def metric(self, name: str) -> Metric:
         """
         Return a figure by its name.
@@ -131,10 +136,13 @@ class Comparison:
         Raises:
             BadInput: No two sides have it.
         """
+        text("name", name)
         for one in self.metrics:
             if one.name == name:
                 return one
-        raise BadInput(f"no two sides have a figure {name!r}; they have {', '.join(one.name for one in self.metrics)}")
+        raise BadInput(
+            f"no two sides have a figure {name!r:.60}; they have {', '.join(one.name for one in self.metrics)}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``gpusim compare --json`` prints."""

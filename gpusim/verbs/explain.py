@@ -48,6 +48,10 @@ class Explanation:
     counters: tuple[ExpectedCounter, ...]
     result: Result
 
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.verdict, self.sentences))
+
     def to_dict(self) -> dict[str, Any]:
         """Return what ``gpusim explain --json`` prints."""
         return {

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from gpusim.arguments import overrides_of, refusal
 from gpusim.families.registry import load_scenario, named_scenario, scenario_of
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
@@ -19,7 +20,7 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
 
     Args:
         source: The path of a TOML file; the name of a shipped scenario; the name of a kernel, as CUTLASS's profiler
-            prints it; data as ``tomllib`` returns it; or a scenario.
+            prints it; data as ``tomllib`` returns it, in which numbers may be NumPy's; or a scenario.
         overrides: Settings ``key=value``, as the command line's ``--set`` takes them. The last one of a key holds.
 
     Raises:
@@ -28,14 +29,16 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
     >>> load("gemm_ragged", ["kernel.stages=4"]).kind
     'gemm'
     """
+    settings = overrides_of(overrides)
     if isinstance(source, str | Path):
         text = str(source)
         if is_kernel_name(text):
-            return named_scenario(text, overrides)
-        return load_scenario(find_scenario(text), overrides)
+            return named_scenario(text, settings)
+        return load_scenario(find_scenario(text), settings)
     if isinstance(source, Mapping):
-        return scenario_of(source, overrides)
-    settings = tuple(overrides)
+        return scenario_of(source, settings)
+    if not isinstance(source, Scenario):
+        raise refusal("scenario", "a file, the name of a shipped one, data, or a scenario", source)
     return scenario_of(source.written(), settings, source.name) if settings else source
 
 

@@ -101,7 +101,7 @@ def simulate_launches(
     started = time.perf_counter()
     say = progress or (lambda _: None)
     if stream not in STREAM_CHOICES:
-        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+        raise BadInput(f"stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
     family = family_of(scenario)
     kernels = family.timing.timed_kernels(scenario, load_machine(scenario.machine))
     for kernel in kernels:

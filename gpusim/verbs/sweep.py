@@ -1,13 +1,14 @@
 """Sweeps a scenario over any of its keys: every point simulated once, in parallel, kept as it finishes."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import gpusim
+from gpusim.arguments import exactness, flag, function, plain_table, refusal, word
+from gpusim.arguments import path as path_of
 from gpusim.errors import BadInput
 from gpusim.machine.load import load_machine
 from gpusim.results.plain import frame, plain
@@ -18,7 +19,7 @@ from gpusim.verbs.sweeping.axes import Axis, axes_of, cell, points_of
 from gpusim.verbs.sweeping.journal import Journal, read_definition
 from gpusim.verbs.sweeping.point import POINT_FIGURES, Base, PointRow, base_of
 from gpusim.verbs.sweeping.table import TableFormat, write_table
-from gpusim.verbs.sweeping.workers import simulated
+from gpusim.verbs.sweeping.workers import processes_of, simulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,10 @@ class Sweep:
     rows: tuple[PointRow, ...]
     out: Path | None = None
     table: Path | None = None
+
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.columns, len(self.rows), self.out, self.table))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,26 +126,33 @@ def sweep(
     >>> [row["kernel.stages"] for row in found.rows]
     [3, 3, 4, 4]
     """
-    axes = axes_of(over, "over") if isinstance(over, Mapping) else tuple(over)
-    if jobs is not None and jobs < 1:
-        raise BadInput(f"jobs must be at least 1, got {jobs}")
-    if stream not in STREAM_CHOICES:
-        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+    axes = axes_of(plain_table("over", over), "over") if isinstance(over, Mapping) else _axes(over)
+    processes = processes_of(jobs, scheduler)
+    word("table", table, get_args(TableFormat))
+    function("progress", progress)
+    folder = None if out is None else path_of("out", out)
+    exact, stream = exactness(exact), word("stream", stream, STREAM_CHOICES)
     base = base_of(scenario, overrides, exact=exact, stream=stream)
     points = dict(enumerate(points_of(axes)))
-    work = _Work(base, points, jobs or os.cpu_count() or 1, scheduler, progress or (lambda _: None))
-    if out is None:
+    work = _Work(base, points, processes, scheduler, progress or (lambda _: None))
+    if folder is None:
         rows: dict[int, PointRow] = {}
         work.finish(rows, rows.__setitem__)
         return Sweep(axes, _table_rows(points, rows))
-    folder = Path(out)
-    with Journal(folder, _definition(base, axes), anew=force) as journal:
+    with Journal(folder, _definition(base, axes), anew=flag("force", force)) as journal:
         try:
             work.finish(journal.rows, journal.add)
         finally:
             kept = _table_rows({number: points[number] for number in sorted(journal.rows)}, journal.rows)
             path = write_table(folder, (*keys_of(axes), *POINT_FIGURES), kept, table)
     return Sweep(axes, kept, folder, path)
+
+
+def _axes(over: object) -> tuple[Axis, ...]:
+    axes = tuple(over) if isinstance(over, Sequence) and not isinstance(over, str | bytes) else ()
+    if not axes or not all(isinstance(axis, Axis) for axis in axes):
+        raise refusal("over", "a table of keys and their values, or axes", over)
+    return axes
 
 
 def read_sweep(folder: Path) -> Sweep:

@@ -1,17 +1,18 @@
 """Finds the kernel that is fastest for a problem: legal configurations, bounded, simulated, ranked with reasons."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusim.errors import BadInput, CannotRun
+from gpusim.arguments import exactness, function, plain_table, refusal, whole_number, word
+from gpusim.errors import CannotRun
 from gpusim.families.registry import family_of
 from gpusim.results.plain import frame, plain
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.load import ScenarioSource, load
 from gpusim.verbs.simulate import STREAM_CHOICES
 from gpusim.verbs.sweeping.point import PointRow, point_row
+from gpusim.verbs.sweeping.workers import processes_of
 from gpusim.verbs.tuning.candidates import base_without_kernel, candidates_of
 from gpusim.verbs.tuning.label import label
 from gpusim.verbs.tuning.reasons import why_faster
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BUDGET: Final = 200
+
+MOST_BUDGET: Final = 1_000_000
+"""Most simulations that can be asked for."""
 """Most configurations that are simulated by default. Where more are legal, optuna chooses."""
 
 
@@ -84,6 +88,10 @@ class Tuning:
     failed: dict[str, int]
     chosen_by: str
     notes: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        """Return the same number for equal ones."""
+        return hash((self.tried, self.illegal, self.unsimulated, self.chosen_by, len(self.ranking)))
 
     @property
     def best(self) -> Ranked:
@@ -153,17 +161,15 @@ def tune(
     >>> len(found.ranking), found.illegal
     (2, 1)
     """
-    if budget < 1:
-        raise BadInput(f"--budget must be at least 1, got {budget}")
-    if jobs is not None and jobs < 1:
-        raise BadInput(f"jobs must be at least 1, got {jobs}")
-    if stream not in STREAM_CHOICES:
-        raise BadInput(f"--stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+    budget, processes = whole_number("budget", budget, 1, MOST_BUDGET), processes_of(jobs, scheduler)
+    given = None if configurations is None else _given(configurations)
+    function("progress", progress)
+    exact, stream = exactness(exact), word("stream", stream, STREAM_CHOICES)
     say, read = progress or (lambda _: None), load(scenario)
     base = base_without_kernel(read, exact=exact, stream=stream)
-    candidates, illegal = candidates_of(read, base, configurations)
+    candidates, illegal = candidates_of(read, base, given)
     say(f"{len(candidates)} configurations are legal, {illegal} are not")
-    search = KernelSearch(candidates, base, jobs or os.cpu_count() or 1, scheduler, budget, say)
+    search = KernelSearch(candidates, base, processes, scheduler, budget, say)
     chosen_by = searched(search)
     ranking = _ranking(search)
     left = [number for number in range(len(candidates)) if number not in search.rows]
@@ -181,6 +187,14 @@ def tune(
         chosen_by=chosen_by,
         notes=family_of(read).spaces.notes(read),
     )
+
+
+def _given(configurations: object) -> list[dict[str, Any]]:
+    """Return settings that a caller gives, as plain data."""
+    found = list(configurations) if isinstance(configurations, Iterable) and not isinstance(configurations, str) else []
+    if not found or not all(isinstance(one, Mapping) and one for one in found):
+        raise refusal("configurations", 'tables of settings, such as [{"kernel.stages": 3}]', configurations)
+    return [plain_table("configurations", one) for one in found]
 
 
 def _own(scenario: Scenario, *, exact: bool | None, stream: str) -> PointRow:

@@ -1,11 +1,11 @@
 """One point of a sweep: the scenario with its settings, simulated, as one row of the table."""
 
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from gpusim.arguments import overrides_of, plain_table, refusal
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of, scenario_of
 from gpusim.machine.load import is_path, load_machine
@@ -76,12 +76,15 @@ def base_of(
     Raises:
         BadInput: There is no such file or name, or an override puts a value where a table is needed.
     """
+    settings = overrides_of(overrides)
     if isinstance(source, str | Path):
-        text = _text(str(source), overrides)
+        text = _text(str(source), settings)
     elif isinstance(source, Mapping):
-        text = read.overridden(deepcopy(dict(source)), "scenario", overrides, Path())
+        text = read.overridden(plain_table("scenario", source), "scenario", settings, Path())
+    elif isinstance(source, Scenario):
+        text = read.overridden(source.written(), source.name or "scenario", settings, Path(), source.name)
     else:
-        text = read.overridden(source.written(), source.name or "scenario", overrides, Path(), source.name)
+        raise refusal("scenario", "a file, the name of a shipped one, data, or a scenario", source)
     data = dict(text.data)
     machine = data.get("machine")
     if isinstance(machine, str) and is_path(machine):

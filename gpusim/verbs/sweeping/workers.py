@@ -1,5 +1,6 @@
 """Has the points of a sweep simulated: here, in local processes, or on a Dask cluster; knows no folder and no table."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
@@ -10,6 +11,7 @@ from multiprocessing import active_children, get_context
 from typing import Any
 
 import gpusim
+from gpusim.arguments import MOST_JOBS, text, whole_number
 from gpusim.errors import CannotRun, missing_extra
 from gpusim.verbs.processes import end_with_parent, interrupts_held
 from gpusim.verbs.sweeping.point import Base, PointRow, point_row
@@ -18,6 +20,18 @@ KILLED = "the process that simulated it was killed twice"
 """Error of a point that takes its process with it, for want of memory for example."""
 
 CONNECT_SECONDS = 10
+
+
+def processes_of(jobs: object, scheduler: object) -> int:
+    """
+    Return the number of local processes; one for each core if ``jobs`` is None.
+
+    Raises:
+        BadInput: It is no number of processes, or the scheduler is no address.
+    """
+    if scheduler is not None:
+        text("scheduler", scheduler)
+    return (os.cpu_count() or 1) if jobs is None else whole_number("jobs", jobs, 1, MOST_JOBS)
 
 
 def simulated(

@@ -325,7 +325,7 @@ def test_a_cta_that_fits_no_sm_is_refused():
 
 
 def test_another_origin_of_the_stream_is_refused():
-    with pytest.raises(BadInput, match=r"^--stream must be one of auto, estimated, compiled, got 'guessed'$"):
+    with pytest.raises(BadInput, match=r"^stream must be one of auto, estimated, compiled, got 'guessed'$"):
         simulate(gemm(64, 64, 64), stream="guessed")
 
 

@@ -154,9 +154,9 @@ def kill_at_four(base, settings):
 
 
 def test_wrong_arguments_are_refused():
-    with pytest.raises(BadInput, match="jobs must be at least 1, got 0"):
+    with pytest.raises(BadInput, match="jobs must be an integer of 1 to 1024, got 0"):
         sweep(SMALL, OVER, jobs=0)
-    with pytest.raises(BadInput, match="--stream must be one of auto, estimated, compiled, got 'fast'"):
+    with pytest.raises(BadInput, match="stream must be one of auto, estimated, compiled, got 'fast'"):
         sweep(SMALL, OVER, stream="fast")
 
 

@@ -77,9 +77,9 @@ def test_the_space_of_a_small_problem_is_searched():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 0}, "--budget must be at least 1, got 0"),
-        ({"jobs": 0}, "jobs must be at least 1, got 0"),
-        ({"stream": "fast"}, "--stream must be one of auto, estimated, compiled, got 'fast'"),
+        ({"budget": 0}, "budget must be an integer of 1 to 1000000, got 0"),
+        ({"jobs": 0}, "jobs must be an integer of 1 to 1024, got 0"),
+        ({"stream": "fast"}, "stream must be one of auto, estimated, compiled, got 'fast'"),
     ],
 )
 def test_wrong_arguments_are_refused(options, message):
