@@ -9,7 +9,7 @@ from gpusim.report.tables import print_tables
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.verbs.explain import Explanation, explain
 from gpusim.verbs.explanation.conflicts import Collision
-from gpusim.verbs.explanation.what_if import WhatIf
+from gpusim.verbs.explanation.schedules import WhatIf
 
 LEAST_LOSS = 0.05
 """Least loss that is printed."""
@@ -58,7 +58,9 @@ def _print(found: Explanation) -> None:
 def _what_if_row(one: WhatIf) -> tuple[str, str, str]:
     if one.cycles is None:
         return f"{one.change} (not simulated: {one.refused})", "-", "-"
-    return one.change, f"{one.cycles:,}", f"{one.gain_percent:.1f}"
+    if one.because and round(one.gain_percent or 0, 1) < 0:
+        return f"{one.change} ({one.because})", f"{one.cycles:,}", f"{one.gain_percent:.1f}"
+    return one.change, f"{one.cycles:,}", f"{abs(one.gain_percent or 0):.1f}"
 
 
 def _collision_lines(one: Collision) -> list[str]:

@@ -14,8 +14,10 @@ from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
 from gpusim.verbs.explanation.losses import Budget, budget
 from gpusim.verbs.explanation.residency import Residency, occupancy
+from gpusim.verbs.explanation.schedules import WhatIf
 from gpusim.verbs.explanation.sentences import sentences, verdict
-from gpusim.verbs.explanation.what_if import WhatIf, what_ifs
+from gpusim.verbs.explanation.trials import Trials
+from gpusim.verbs.explanation.what_if import what_ifs
 from gpusim.verbs.simulate import SimulatedLaunch, simulate_launches
 
 
@@ -119,10 +121,11 @@ def explanation(
 ) -> Explanation:
     """Explain what has been simulated; arguments as of ``explain``."""
     say("taking obstacles away one after another")
-    shares = budget(launches, exact=exact)
+    trials = Trials(launches, exact=exact)
+    shares = budget(trials)
     used = resources_of(result)
     bound, holds = bound_of(used, result.stalls), occupancy(result, launches[0])
-    changes = what_ifs(scenario, result, launches, exact=exact, say=say)
+    changes = what_ifs(scenario, result, trials, exact=exact, say=say)
     working, sms = launches[0].launch.working, launches[0].launch.machine.sms
     return Explanation(
         verdict=verdict(result, shares, bound, working=working, sms=sms),

@@ -13,7 +13,7 @@ from gpusim.results.bound import Bound, bound_of
 from gpusim.results.resources import Resource, resources_of
 from gpusim.results.result import ELAPSED
 from gpusim.verbs.compare import flattened
-from gpusim.verbs.explanation.what_if import rescheduled
+from gpusim.verbs.explanation.schedules import rescheduled
 from gpusim.verbs.simulate import simulate
 
 WITHIN_POINTS: Final = 5.0

@@ -13,7 +13,9 @@ from typing import Final, TypeAlias
 from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import DramSpec, Machine
 from gpusim.schedule.lanes import Lanes
-from gpusim.sim.code import Assembly, Decoded, DecodedSegment
+from gpusim.schedule.ops import Barrier, LoadShared, StoreShared
+from gpusim.sim.code import THROTTLES, Assembly, Decoded, DecodedSegment, port_count
+from gpusim.sim.core.constants import GLOBAL, PIPE
 from gpusim.sim.launch import DecodedCode, Launch
 from gpusim.sim.tables import code_of
 
@@ -175,6 +177,56 @@ def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -
     return Assembly(tuple(segments), assembly.warps, sum(len(one.code) * one.trips for one in segments))
 
 
+def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly:
+    """Return the code whose stores to global memory only issue: they take no way to the L2, and write nothing."""
+    segments = []
+    for segment in assembly.segments:
+        code = (
+            _issued(launch.machine, decoded) if decoded.kind == GLOBAL and not decoded.is_load else decoded
+            for decoded in segment.code
+        )
+        segments.append(segment._replace(code=tuple(code)))
+    return replace(assembly, segments=tuple(segments))
+
+
+def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+    """
+    Return the code whose epilogue has each value where it is stored, and so needs no way through shared memory.
+
+    Its stores to shared memory, its loads from there and its barriers only issue. Barriers stay where slices of a
+    split-K wait for one another: all warps of a CTA wait with the one that asks.
+    """
+    lanes: Lanes[object] = launch.kernel.lanes()
+    staging = (StoreShared, LoadShared) if launch.kernel.orders_slices else (StoreShared, LoadShared, Barrier)
+
+    def is_staging(instruction: Instruction) -> bool:
+        return instruction.op is not None and isinstance(lanes.op(instruction.op), staging)
+
+    segments = []
+    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
+        if segment.name == "epilogue":
+            pairs = zip(segment.instructions, code.code, strict=True)
+            own = (_issued(launch.machine, two) if is_staging(one) else two for one, two in pairs)
+            segments.append(code._replace(code=tuple(own)))
+        else:
+            segments.append(code)
+    return replace(assembly, segments=tuple(segments))
+
+
+def _issued(machine: Machine, decoded: Decoded) -> Decoded:
+    """Return an instruction that takes its place in the order of issue, and does nothing."""
+    return Decoded(
+        PIPE,
+        port_count(machine) - 1,
+        THROTTLES[PIPE],
+        stall=decoded.stall,
+        gated=decoded.gated,
+        waits=decoded.waits,
+        line=decoded.line,
+        awaits=decoded.awaits,
+    )
+
+
 def _is_integer(instruction: Instruction, decoded: Decoded) -> bool:
     return (
         instruction.unit == "pipe"
@@ -189,6 +241,8 @@ def _is_integer(instruction: Instruction, decoded: Decoded) -> bool:
 
 NO_CONFLICTS: Final = Change("no bank conflicts", code=_without_conflicts)
 INFINITE_L2: Final = Change("infinite L2: every sector is found there", machine=_l2_has_all)
+STORES_AT_ONCE: Final = Change("stores at once: the output takes no way to memory", code=_without_stores)
+FROM_REGISTERS: Final = Change("output from registers: no way through shared memory", code=_from_registers)
 PERFECT_OVERLAP: Final = Change("perfect overlap: no copy, load or store is waited for", machine=_data_at_once)
 NO_LAUNCH: Final = Change("no launch overhead: CTAs and their code are there at once", machine=_starts_at_once)
 NO_ADDRESSES: Final = Change("no address arithmetic: no integer instruction between the ops", code=_without_integers)

@@ -19,7 +19,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import ConflictRow, CountedKernel, count
 from gpusim.schedule.lanes import Shared
 from gpusim.units import WARP_SIZE
-from gpusim.verbs.explanation.what_if import with_settings
+from gpusim.verbs.explanation.schedules import with_settings
 
 FIXES: Final = 3
 """Layouts that are named for an operand."""

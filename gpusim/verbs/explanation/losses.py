@@ -5,12 +5,12 @@ The whole is every SM for every elapsed cycle. SMs without a CTA, the launch and
 simulation. What is left is the active time of the SMs that have work, from which obstacles are taken one after another,
 each by a simulation without it and without those before it; what it saves is its share. A step that saves nothing, or
 costs something, has share 0, so that the sum is exact. What no step saves is dependencies, issue and barriers, as far
-as the tensor core is idle. Its busy time splits into multiplications of padding and useful ones.
+as the tensor core is idle: no obstacle explains it. Its busy time splits into multiplications of padding and useful
+ones.
 
 An obstacle's share thus depends on those before it in ``LADDER``. A what-if takes away one alone, and may gain more.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,21 +19,27 @@ from gpusim.results.use import tile_efficiency
 from gpusim.sim.executed import executed
 from gpusim.sim.launch import Launch
 from gpusim.verbs.explanation.changes import (
+    FROM_REGISTERS,
     INFINITE_L2,
     NO_ADDRESSES,
     NO_CONFLICTS,
     NO_LAUNCH,
     PERFECT_OVERLAP,
+    STORES_AT_ONCE,
     Change,
-    changed,
 )
-from gpusim.verbs.simulate import SimulatedLaunch, simulated
+from gpusim.verbs.explanation.trials import Trials
+
+STORES: Final = "storing the output"
+STAGING: Final = "output's way through shared memory"
 
 LADDER: Final[tuple[tuple[str, Change], ...]] = (
     ("bank conflicts", NO_CONFLICTS),
+    (STORES, STORES_AT_ONCE),
     ("waiting for DRAM", INFINITE_L2),
     ("waiting for the L2: pipeline exposure", PERFECT_OVERLAP),
     ("start of CTAs and their code", NO_LAUNCH),
+    (STAGING, FROM_REGISTERS),
     ("address arithmetic", NO_ADDRESSES),
 )
 """What is taken from the active time, in this order, and the change that takes it."""
@@ -71,14 +77,14 @@ class Budget:
         return sum(one.percent for one in self.losses if one.what == what)
 
 
-def budget(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> Budget:
+def budget(trials: Trials) -> Budget:
     """
     Return where the time of all SMs goes.
 
     Args:
-        launches: The simulated launches of a scenario, in order. The second one of a parallel split-K is a loss.
-        exact: As of ``simulate``, for the simulations without an obstacle.
+        trials: The simulated launches of a scenario, in order. The second one of a parallel split-K is a loss.
     """
+    launches = trials.launches
     first, *others = launches
     outcome, launch = first.outcome, first.launch
     elapsed, sms = sum(one.elapsed for one in launches), launch.machine.sms
@@ -89,7 +95,7 @@ def budget(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> Budget
     tensor = tensor_cycles(launch, mmas) / launch.working
     span = [float(outcome.active)]
     for number in range(1, len(LADDER) + 1):
-        without = simulated(changed(launch, [change for _, change in LADDER[:number]]), exact=exact)
+        without = trials.without([change for _, change in LADDER[:number]])
         span.append(max(tensor, min(span[-1], without.outcome.active)))
     cycles = {
         "launch overhead": first.elapsed - outcome.longest,

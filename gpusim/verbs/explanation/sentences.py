@@ -8,7 +8,7 @@ from gpusim.results.resources import Resource
 from gpusim.results.result import Result
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL, Budget
 from gpusim.verbs.explanation.residency import Residency
-from gpusim.verbs.explanation.what_if import WhatIf
+from gpusim.verbs.explanation.schedules import WhatIf
 
 MOST: Final = 50.0
 """Share, per cent, that is "most"."""

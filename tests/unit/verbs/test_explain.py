@@ -10,11 +10,20 @@ from gpusim.errors import BadInput
 from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario
+from gpusim.sim.core.constants import BAR, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.verbs.explain import explain
-from gpusim.verbs.explanation.changes import INFINITE_L2, NO_LAUNCH, PERFECT_OVERLAP
-from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, TAIL
-from gpusim.verbs.simulate import simulate
+from gpusim.verbs.explanation.changes import (
+    FROM_REGISTERS,
+    INFINITE_L2,
+    NO_LAUNCH,
+    PERFECT_OVERLAP,
+    STORES_AT_ONCE,
+    changed,
+)
+from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, STAGING, STORES, TAIL
+from gpusim.verbs.explanation.schedules import SHOWN
+from gpusim.verbs.simulate import simulate, simulate_launches, simulated
 
 TILE = {"threadblock": [128, 128, 32], "warp": [64, 64, 32], "stages": 3}
 TYPES = {"ab": "f16", "accumulator": "f32", "output": "f16"}
@@ -84,12 +93,127 @@ def test_32_ctas_on_132_sms_leave_most_idle(few_ctas):
     assert few_ctas.sentences[0].startswith("32 of 132 SMs have a CTA; 75.8 %")
 
 
-def test_slices_of_k_that_give_idle_smss_work_are_simulated(few_ctas):
-    (sliced,) = [one for one in few_ctas.what_if if one.settings.get("problem.split_k_slices") == 2]
-    problem = {"kind": "gemm", "m": 1024, "n": 512, "k": 512, "split_k_slices": 2, "dtype": TYPES}
-    scenario = parse_scenario({"machine": "h200", "problem": problem, "kernel": TILE}, "test")
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_slices_of_k_that_give_idle_sms_work_are_simulated(few_ctas, kind):
+    sliced = [one for one in few_ctas.what_if if one.settings.get("problem.split_k") == kind]
+    assert len(sliced) == SHOWN
 
-    assert sliced.cycles == simulate(scenario, stream="estimated", exact=True)[0].cycles.elapsed
+    for one in sliced:
+        problem = {"kind": "gemm", "m": 1024, "n": 512, "k": 512, "split_k": kind, "dtype": TYPES}
+        problem["split_k_slices"] = one.settings["problem.split_k_slices"]
+        scenario = parse_scenario({"machine": "h200", "problem": problem, "kernel": TILE}, "test")
+        assert one.cycles == simulate(scenario, stream="estimated", exact=True)[0].cycles.elapsed
+
+
+def of_one_tile(slices=1, split_k="serial", **problem):
+    """One CTA on an RTX 3090, whose K of 4,096 is 128 k tiles."""
+    shape = {"kind": "gemm", "m": 64, "n": 64, "k": 4096, "dtype": TYPES}
+    split = {"split_k_slices": slices, "split_k": split_k} if slices > 1 else {}
+    kernel = {"threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 4}
+    return parse_scenario({"machine": "rtx3090", "problem": shape | problem | split, "kernel": kernel}, "test")
+
+
+def test_the_best_advice_for_one_tile_is_as_good_as_a_parallel_split_k_in_16():
+    best = explained(of_one_tile()).what_if[0]
+
+    assert best.settings["problem.split_k"] == "parallel"
+    assert best.cycles <= simulate(of_one_tile(16, "parallel"), stream="estimated", exact=True)[0].cycles.elapsed
+
+
+def test_a_serial_split_k_is_told_that_a_parallel_one_is_faster():
+    best = explained(of_one_tile(4)).what_if[0]
+
+    assert best.settings["problem.split_k"] == "parallel"
+    assert best.gain_percent > 40
+
+
+def test_a_convolution_of_few_ctas_is_told_to_slice_its_channels():
+    problem = {
+        "kind": "conv2d_fprop", "n": 1, "h": 16, "w": 16, "c": 1024, "k": 128, "r": 1, "s": 1, "padding": [0, 0],
+        "dtype": TYPES,
+    }  # fmt: skip
+    best = explained(parse_scenario({"machine": "h200", "problem": problem, "kernel": TILE}, "test")).what_if[0]
+
+    assert best.settings["problem.split_k"] == "parallel"
+    assert best.gain_percent > 20
+
+
+def test_where_every_sm_has_a_cta_k_is_not_sliced():
+    found = explained(gemm(19 * 128, 7 * 128, 64))
+
+    assert not [one for one in found.what_if if "problem.split_k" in one.settings]
+
+
+def storing():
+    """A tile's K is two k tiles, and its 64 KiB of float32 are stored: 33.6 MB in all."""
+    problem = {
+        "kind": "gemm", "m": 4096, "n": 2048, "k": 64, "dtype": TYPES | {"output": "f32"},
+    }  # fmt: skip
+    return parse_scenario({"machine": "h200", "problem": problem, "kernel": TILE}, "test")
+
+
+@pytest.fixture(scope="module")
+def much_stored():
+    return explained(storing())
+
+
+def test_a_kernel_that_waits_for_its_stores_is_told_so(much_stored):
+    """Stores and the output's way to them take more than what no obstacle explains, and more than DRAM and the L2."""
+    shares = much_stored.budget
+    rest = shares.of("dependencies, issue and barriers")
+
+    assert shares.of(STORES) > 10
+    assert shares.of(STORES) + shares.of(STAGING) > 2 * rest
+    assert sum(one.percent for one in shares.losses) + shares.useful == pytest.approx(100, abs=1e-9)
+    assert much_stored.what_if[0].change.startswith("stores at once")
+
+
+def test_stores_at_once_write_nothing_and_take_nothing_of_the_l2(much_stored):
+    result, launches = simulate_launches(storing(), stream="estimated", exact=True)
+
+    without = simulated(changed(launches[0].launch, [STORES_AT_ONCE]), exact=True)
+
+    assert result.counters["dram__bytes_write.sum"] > 0
+    assert without.outcome.dram_written == 0
+    assert without.elapsed == next(one.cycles for one in much_stored.what_if if one.change.startswith("stores"))
+    assert without.outcome.instructions == launches[0].outcome.instructions
+
+
+def test_an_output_from_registers_has_no_wavefront_and_no_barrier_in_its_epilogue():
+    (one,) = simulate_launches(gemm(256, 256, 128), stream="estimated", exact=True)[1]
+    made = changed(one.launch, [FROM_REGISTERS])
+
+    for before, after in zip(*(launch.assemblies.values() for launch in (one.launch, made)), strict=True):
+        for old, new in zip(before.segments, after.segments, strict=True):
+            if old.name == "epilogue":
+                assert any(each.kind in {SHARED, BAR} for each in old.code)
+                assert not any(each.kind in {SHARED, BAR} for each in new.code)
+            else:
+                assert old == new
+
+
+def test_a_what_if_that_costs_cycles_says_why(much_stored, row_major, few_ctas):
+    for found in (much_stored, row_major, few_ctas):
+        for one in found.what_if:
+            assert bool(one.because) == (one.gain_percent is not None and one.gain_percent < 0)
+
+
+def test_a_stage_more_that_leaves_an_sm_fewer_ctas_says_so():
+    """Four stages of 128x128x32 halves take 64 KiB, of which an RTX 3060's SM holds one, of three stages two."""
+    problem = {"kind": "gemm", "m": 1024, "n": 1024, "k": 256, "dtype": TYPES}
+    found = explained(parse_scenario({"machine": "rtx3060", "problem": problem, "kernel": TILE}, "test"))
+    (more,) = [one for one in found.what_if if one.change == "one stage more: 4"]
+
+    assert found.occupancy.ctas_per_sm == 2
+    assert more.gain_percent < -10
+    assert more.because == "an SM then holds 1 CTA in place of 2"
+
+
+def test_an_obstacle_that_is_not_there_costs_no_simulation(few_ctas):
+    """Without conflicts, the kernel without them is the kernel."""
+    (none,) = [one for one in few_ctas.what_if if one.change == "no bank conflicts"]
+
+    assert (none.cycles, none.gain_percent) == (few_ctas.result.cycles.elapsed, 0.0)
 
 
 def test_32_filters_in_a_tile_of_128_are_three_quarters_padding():
