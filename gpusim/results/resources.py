@@ -16,7 +16,6 @@ from gpusim.units import SECTOR_BYTES
 TENSOR_METRICS: Final = tuple(f"sm__inst_executed_pipe_tensor_op_{kind}.sum" for kind in ("hmma", "imma"))
 """ncu metrics that count the instructions of the tensor core; a kernel executes only one kind."""
 
-TENSOR_CORE: Final = "tensor core"
 DATA_STAGE: Final = "shared-memory data stage"
 L2_BANDWIDTH: Final = "L2 bandwidth"
 DRAM_BANDWIDTH: Final = "DRAM bandwidth"
@@ -66,7 +65,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
+class RunSpans:
     """
     The cycles that use is a share of, all launches together.
 
@@ -81,7 +80,7 @@ class Spans:
     longest: int
 
 
-def resources(machine: Machine, work: Work, spans: Spans) -> tuple[Resource, ...]:
+def resources(machine: Machine, work: Work, spans: RunSpans) -> tuple[Resource, ...]:
     """
     Return the use of every resource, the most used first.
 
@@ -111,7 +110,7 @@ def resources(machine: Machine, work: Work, spans: Spans) -> tuple[Resource, ...
     read, written = counters["lts__t_sectors_op_read.sum"], counters["lts__t_sectors_op_write.sum"]
     moved = counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"]
     found = [
-        per_sm(TENSOR_CORE, work.mmas * work.mma_interval / machine.smsps),
+        per_sm("tensor core", work.mmas * work.mma_interval / machine.smsps),
         per_sm("issue slots", counters["smsp__inst_executed.sum"] / machine.smsps),
         *(
             per_sm(f"{pipe} pipe", count * machine.pipes[pipe].interval / machine.smsps)

@@ -11,7 +11,7 @@ from gpusim.sim.launch import Launch
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedCounts:
     """
     What the CTAs of a launch execute, over the grid.
 
@@ -26,7 +26,7 @@ class Executed:
     zero_filling: int
 
 
-def executed(launch: Launch) -> Executed:
+def executed(launch: Launch) -> ExecutedCounts:
     """
     Count what a launch executes.
 
@@ -47,7 +47,7 @@ def executed(launch: Launch) -> Executed:
                 pipes[pipe] += number * segment.trips * ctas * lanes.warps
             mmas += own_mmas * segment.trips * ctas * lanes.warps
             zeros += own_zeros * segment.trips * ctas
-    return Executed(mmas, dict(pipes), zeros)
+    return ExecutedCounts(mmas, dict(pipes), zeros)
 
 
 def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction]) -> tuple[Counter[str], int, int]:

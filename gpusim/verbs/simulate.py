@@ -16,7 +16,7 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm, require_room
 from gpusim.results.bound import bound_table
 from gpusim.results.provenance import provenance
-from gpusim.results.resources import Resource, Spans, Work, resources
+from gpusim.results.resources import Resource, RunSpans, Work, resources
 from gpusim.results.result import (
     ELAPSED,
     NOT_IN_CUTLASS,
@@ -302,7 +302,7 @@ def _used(launches: Sequence[SimulatedLaunch], counters: Mapping[str, float], co
         pipes=pipes,
         zero_filling=sum(one.zero_filling for one in done),
     )
-    spans = Spans(
+    spans = RunSpans(
         elapsed=sum(one.elapsed for one in launches),
         active=sum(one.outcome.active * one.launch.working for one in launches),
         longest=sum(one.outcome.longest for one in launches),

@@ -28,7 +28,7 @@ SLICED: Final[Mapping[str, str]] = {
 MISSES: Final = 2
 """Numbers of slices in a row, each slower than the best one, after which no larger one is tried."""
 
-SHOWN: Final = 2
+BEST_KEPT: Final = 2
 """Numbers of slices of each kind that are kept, the best ones."""
 
 
@@ -157,7 +157,7 @@ def sliced(
             found.append(rescheduled(scenario, result, name, settings, exact=exact, stream="estimated"))
             if _best(found) < len(found) - MISSES:
                 break
-        best = sorted(found, key=lambda one: one.cycles or 0)[:SHOWN]
+        best = sorted(found, key=lambda one: one.cycles or 0)[:BEST_KEPT]
         if result.stream == "estimated":
             yield from best
             continue

@@ -7,7 +7,7 @@ from doubles.published import H200
 
 import gpusim
 from gpusim.machine import load_machine
-from gpusim.results.resources import Spans, Work, resources, resources_of
+from gpusim.results.resources import RunSpans, Work, resources, resources_of
 from gpusim.results.result import BankConflicts
 
 COUNTERS = {
@@ -23,7 +23,7 @@ CONFLICTS = (
     BankConflicts("ldgsts", "a", 132 * 50, 132 * 200, 0, 0),
 )
 WORK = Work(COUNTERS, CONFLICTS, mma_interval=6, mmas=132 * 4000, pipes={"alu": 132 * 1000}, zero_filling=132 * 100)
-SPANS = Spans(elapsed=10_000, active=132 * 8000, longest=9000)
+SPANS = RunSpans(elapsed=10_000, active=132 * 8000, longest=9000)
 
 
 def used(work=WORK, spans=SPANS, machine=H200):

@@ -22,7 +22,7 @@ from gpusim.verbs.explanation.changes import (
     changed,
 )
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, STAGING, STORES, TAIL
-from gpusim.verbs.explanation.schedules import SHOWN
+from gpusim.verbs.explanation.schedules import BEST_KEPT
 from gpusim.verbs.simulate import simulate, simulate_launches, simulated
 
 TILE = {"threadblock": [128, 128, 32], "warp": [64, 64, 32], "stages": 3}
@@ -96,7 +96,7 @@ def test_32_ctas_on_132_sms_leave_most_idle(few_ctas):
 @pytest.mark.parametrize("kind", ["serial", "parallel"])
 def test_slices_of_k_that_give_idle_sms_work_are_simulated(few_ctas, kind):
     sliced = [one for one in few_ctas.what_if if one.settings.get("problem.split_k") == kind]
-    assert len(sliced) == SHOWN
+    assert len(sliced) == BEST_KEPT
 
     for one in sliced:
         problem = {"kind": "gemm", "m": 1024, "n": 512, "k": 512, "split_k": kind, "dtype": TYPES}
