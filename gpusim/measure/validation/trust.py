@@ -66,4 +66,5 @@ def validated_rows(folder: Path) -> Iterator[Validated]:
 def _row(half: ValidatedHalf, stream: str, kind: str, size: str, figures: Mapping[str, Any]) -> Iterator[Validated]:
     elapsed = figures.get("elapsed")
     if elapsed is not None:
-        yield Validated(half, stream, kind, size, elapsed["kernels"], round(100 * elapsed["mean"], 1))
+        mean, p90 = (round(100 * elapsed[figure], 1) for figure in ("mean", "p90"))
+        yield Validated(half, stream, kind, size, elapsed["kernels"], mean, p90)

@@ -109,7 +109,7 @@ def _simulated(result: Result) -> str:
     done = result.simulated
     if not done.sampled:
         return f"every CTA ({done.ctas:,})"
-    return f"{done.ctas:,} CTAs for all: ±{done.sampling_error_percent:g} % of an exact run"
+    return f"{done.ctas:,} CTAs for all, some {done.sampling_error_percent:g} % of the elapsed cycles either way"
 
 
 def _provenance(result: Result) -> list[list[str]]:

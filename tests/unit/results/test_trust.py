@@ -18,12 +18,12 @@ from gpusim.verbs.simulate import simulate
 SCENARIO = {"problem": {"kind": "gemm"}, "kernel": {"mainloop": "multistage"}}
 H200 = {"name": "h200", "digest": load_machine("h200").digest()}
 ROWS = (
-    Validated("held-out", "compiled", "gemm", "below 1 wave", 20, 9.1),
-    Validated("held-out", "compiled", "gemm", "", 61, 8.2),
+    Validated("held-out", "compiled", "gemm", "below 1 wave", 20, 9.1, 18.4),
+    Validated("held-out", "compiled", "gemm", "", 61, 8.2, 15.6),
     Validated("development", "compiled", "gemm", "1 to 3 waves", 40, 3.0),
     Validated("development", "compiled", "gemm, pipelined", "", 13, 5.3),
     Validated("development", "compiled", "gemm, pipelined", "below 1 wave", 4, 0.1),
-    Validated("cutlass", "estimated", "", "", 99, 9.6),
+    Validated("cutlass", "estimated", "", "", 99, 9.6, 20.4),
 )
 
 
@@ -58,7 +58,9 @@ def test_cutlasss_code_is_trusted_as_far_as_cutlasss_kernels():
     found = trust_of(theirs, H200, "estimated", 0.5)
 
     assert found == Trust(9.6, ROWS[5])
-    assert trust_line(found, "h200") == "±10 %: 99 kernels of CUTLASS's"
+    assert trust_line(found, "h200") == (
+        "mean error 10 %, one in ten is off by more than 20 %: 99 kernels of CUTLASS's"
+    )
 
 
 @pytest.mark.usefixtures("rows")
@@ -84,8 +86,14 @@ def test_machine_code_of_the_users_is_not_trusted():
 
 @pytest.mark.usefixtures("rows")
 def test_the_line_beside_the_cycles():
-    assert trust_line(Trust(8.2, ROWS[1]), "h200") == "±8 %: held-out, 61 kernels like it"
-    assert trust_line(Trust(0.2, ROWS[1]), "h200") == "±1 %: held-out, 61 kernels like it"
+    assert trust_line(Trust(8.2, ROWS[1]), "h200") == (
+        "mean error 8 %, one in ten is off by more than 16 %: 61 held-out kernels like it"
+    )
+    small = replace(ROWS[1], elapsed_error_p90_percent=0.4)
+    assert trust_line(Trust(0.2, small), "h200") == (
+        "mean error 1 %, one in ten is off by more than 1 %: 61 held-out kernels like it"
+    )
+    assert trust_line(Trust(3.0, ROWS[2]), "h200") == "mean error 3 %: 40 development kernels like it"
     assert trust_line(None, "h200") == "fewer than 5 records of kernels like it: unvalidated"
     assert trust_line(None, "a100") == "no record of this machine: unvalidated"
 

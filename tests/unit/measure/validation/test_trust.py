@@ -10,18 +10,21 @@ from gpusim.records.halves import halves_file
 from gpusim.results.trust import Validated, validated_text
 
 
-def summary(kernels, mean):
-    return {"elapsed": {"kernels": kernels, "mean": mean}}
+def summary(kernels, mean, p90):
+    return {"elapsed": {"kernels": kernels, "mean": mean, "p90": p90}}
 
 
 REPORT = {
     "half": "development",
     "streams": {
         "compiled": {
-            "groups": {"kind": {"gemm": summary(9, 0.0514)}, "kind and size": {"gemm: 1 wave": summary(5, 0.04)}}
+            "groups": {
+                "kind": {"gemm": summary(9, 0.0514, 0.0888)},
+                "kind and size": {"gemm: 1 wave": summary(5, 0.04, 0.06)},
+            }
         }
     },
-    "cutlass": {"errors": {"estimated": summary(99, 0.096)}},
+    "cutlass": {"errors": {"estimated": summary(99, 0.096, 0.2)}},
 }
 
 
@@ -35,9 +38,9 @@ def test_groups_become_rows(tmp_path):
     (tmp_path / "development.json").write_text(json.dumps(REPORT))
 
     assert list(validated_rows(tmp_path)) == [
-        Validated("development", "compiled", "gemm", "", 9, 5.1),
-        Validated("development", "compiled", "gemm", "1 wave", 5, 4.0),
-        Validated("cutlass", "estimated", "", "", 99, 9.6),
+        Validated("development", "compiled", "gemm", "", 9, 5.1, 8.9),
+        Validated("development", "compiled", "gemm", "1 wave", 5, 4.0, 6.0),
+        Validated("cutlass", "estimated", "", "", 99, 9.6, 20.0),
     ]
 
 
