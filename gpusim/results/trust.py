@@ -138,9 +138,7 @@ def trust_line(trust: Trust | None, machine: str) -> str:
         records = f"fewer than {FEWEST_KERNELS} records of kernels like it" if validated(machine) else _NO_RECORD
         return f"{records}: unvalidated"
     on = trust.validated_on
-    like = (
-        f"{on.kernels:,} kernels of CUTLASS's" if on.half == "cutlass" else f"{on.kernels:,} {on.half} kernels like it"
-    )
+    like = "kernels of CUTLASS's" if on.half == "cutlass" else f"{on.half} kernels like it"
     most = on.elapsed_error_p90_percent
     tenth = "" if most is None else f", one in ten is off by more than {_percent(most)}"
     return f"mean error {_percent(trust.elapsed_error_percent)}{tenth}: {on.kernels:,} {like}"
