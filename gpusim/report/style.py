@@ -1,5 +1,6 @@
 """Defines the palette of all pictures, and saves figures so that equal results give equal bytes."""
 
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
+from matplotlib.transforms import Affine2D
 
 from gpusim.errors import printable
 from gpusim.results.marks import MAKER
@@ -30,8 +32,11 @@ PHASE = ("#dfe3e8", "#edf0f3", "#dfe3e8")
 WAIT = "#d55e00"
 CONFLICT = "#e8853d"
 IDEAL = "#009e73"
-LARGEST_TITLE, LARGEST_LINE, SMALLEST = 13.0, 9.0, 6.5
-"""Sizes in points of titles and of the lines below; those too long for their picture are set smaller."""
+TITLE_SIZE, LINE_SIZE = 13.0, 9.0
+"""Sizes in points of titles and of the lines below. Those too long for their picture go on in another line."""
+
+_TITLE_PITCH, _LINE_PITCH = 0.25, 0.19
+"""Inches from one line of a title to the next, and of the lines below."""
 
 BOLD, PLAIN = 0.97, 0.86
 """Width of a bold and of a plain letter over that of a digit, on average."""
@@ -170,19 +175,47 @@ def fits(text: str, size: float, room: float) -> bool:
 def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) -> None:
     """
     Write title and further lines at the top left, caption at the bottom left, at fixed distances from the edges.
+
+    Pictures have room for a title of one line and lines that are not too long. For more, the picture becomes higher:
+    this is called when all else is drawn, which moves down.
     """
-    width, height = figure.get_size_inches()
-    left = 0.18 / width
-    size = _fitting(title, LARGEST_TITLE, width, BOLD)
-    figure.text(left, 1 - 0.25 / height, title, fontsize=size, fontweight="bold", va="center")
-    for number, line in enumerate(lines):
-        y, size = 1 - (0.50 + 0.19 * number) / height, _fitting(line, LARGEST_LINE, width, PLAIN)
-        figure.text(left, y, line, fontsize=size, color=MUTED, va="center")
+    width = figure.get_size_inches()[0]
+    titles = wrapped(title, TITLE_SIZE * BOLD, width)
+    below = [row for line in lines for row in wrapped(line, LINE_SIZE * PLAIN, width)]
+    more = _TITLE_PITCH * (len(titles) - 1)
+    _heighten(figure, more + _LINE_PITCH * (len(below) - len(lines)))
+    height, left = figure.get_size_inches()[1], 0.18 / width
+    for number, row in enumerate(titles):
+        y = 1 - (0.25 + _TITLE_PITCH * number) / height
+        figure.text(left, y, row, fontsize=TITLE_SIZE, fontweight="bold", va="center")
+    for number, row in enumerate(below):
+        y = 1 - (0.50 + more + _LINE_PITCH * number) / height
+        figure.text(left, y, row, fontsize=LINE_SIZE, color=MUTED, va="center")
     figure.text(left, 0.15 / height, caption, fontsize=7.5, color=MUTED, va="center")
 
 
-def _fitting(text: str, size: float, width: float, letter: float) -> float:
-    """Return the font size, at most ``size``, at which a line of text fits into a picture of ``width`` inches."""
-    while size > SMALLEST and not fits(text, size * letter, width - 0.36):
-        size -= 0.25
-    return size
+def wrapped(text: str, size: float, width: float) -> list[str]:
+    """Return the lines of a text, at least one, with digits of ``size`` points in a picture of ``width`` inches."""
+    letters = int((width - 0.36) * 72 / (size * 0.636))
+    return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
+
+
+def _heighten(figure: Figure, inches: float) -> None:
+    """Make a picture higher at its top; everything in it keeps its size and its distance from the bottom."""
+    if not inches:
+        return
+    width, height = figure.get_size_inches()
+    share = height / (height + inches)
+    anchors = [
+        (legend, legend.get_bbox_to_anchor().transformed(figure.transFigure.inverted())) for legend in figure.legends
+    ]
+    figure.set_size_inches(width, height + inches)
+    for axes in figure.axes:
+        x, y, across, up = axes.get_position().bounds
+        axes.set_position((x, y * share, across, up * share))
+    for text in figure.texts:
+        text.set_y(text.get_position()[1] * share)
+    for artist in figure.artists:
+        artist.set_transform(Affine2D().scale(1, share) + figure.transFigure)
+    for legend, box in anchors:
+        legend.set_bbox_to_anchor((box.x0, box.y0 * share, box.width, box.height * share), figure.transFigure)

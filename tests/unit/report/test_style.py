@@ -25,9 +25,11 @@ from gpusim.report.style import (
     HATCH,
     IDEAL,
     INK,
+    LINE_SIZE,
     MUTED,
     PAPER,
     TILE_COLOURS,
+    TITLE_SIZE,
     WAIT,
     contrast,
     save,
@@ -35,6 +37,7 @@ from gpusim.report.style import (
     text_on,
     tint,
     title_block,
+    wrapped,
 )
 from gpusim.report.style import LANE as LANE_COLOUR
 
@@ -149,3 +152,59 @@ def test_memories_of_the_roofline_differ_in_line_and_marker():
 def test_contrast_is_that_of_the_guideline():
     assert (contrast("#000000", "#ffffff"), contrast("#777777", "#777777")) == (21, 1)
     assert contrast("#ffffff", "#767676") == pytest.approx(4.54, abs=0.01)
+
+
+TITLES = ("Short", "The limit is the tensor core, busy for 91 % of the time", "A title that goes on and on " * 12)
+
+
+def drawn(draw, run, title):
+    """A picture of a run whose words are as long as a title, drawn into a figure."""
+    figure = Figure(dpi=72)
+    FigureCanvasAgg(figure)
+    words = Words(f"a problem, {title}", f"its kernel, {title}", name="run", verdict=title)
+    draw(run, words, figure)
+    figure.canvas.draw()
+    return figure
+
+
+OF_RUNS = {
+    "overlap": lambda run, words, figure: overlap_chart(run.result, words, run.timeline, figure),
+    "stalls": lambda run, words, figure: stall_chart(run.result, words, figure),
+    "conflicts": lambda run, words, figure: conflict_picture(run.result, words, [ROW_MAJOR, SWIZZLED], figure),
+    "roofline": lambda run, words, figure: roofline(run.result, words, load_machine("h200"), figure),
+}
+
+
+@pytest.mark.parametrize("draw", OF_RUNS.values(), ids=OF_RUNS.keys())
+def test_titles_are_of_one_size_and_so_are_the_lines_below(run, draw):
+    for title in TITLES:
+        texts = drawn(draw, run, title).texts
+
+        assert {text.get_fontsize() for text in texts if text.get_text().startswith("run: ")} == {TITLE_SIZE}
+        assert {text.get_fontsize() for text in texts if "problem" in text.get_text()} == {LINE_SIZE}
+
+
+@pytest.mark.parametrize("draw", OF_RUNS.values(), ids=OF_RUNS.keys())
+def test_a_long_title_makes_room_for_itself(run, draw):
+    """All of it is in the picture, none of it lies on what is below, and that keeps its size."""
+    short, long = (drawn(draw, run, title) for title in (TITLES[0], TITLES[-1]))
+
+    assert long.get_size_inches()[1] > short.get_size_inches()[1]
+    for one, other in zip(short.axes, long.axes, strict=True):
+        assert one.get_window_extent().size == pytest.approx(other.get_window_extent().size, abs=0.01)
+        assert one.get_window_extent().y0 == pytest.approx(other.get_window_extent().y0, abs=0.01)
+    written = [text.get_window_extent() for text in long.texts]
+    for box in written:
+        assert long.bbox.y0 <= box.y0
+        assert box.y1 <= long.bbox.y1
+        assert box.x1 <= long.bbox.x1
+    for one, other in combinations([*written, *(axes.get_window_extent() for axes in long.axes)], 2):
+        assert not one.overlaps(other)
+
+
+def test_no_word_is_lost_where_a_title_goes_on_in_another_line():
+    lines = wrapped(TITLES[-1], TITLE_SIZE, 14.0)
+
+    assert " ".join(lines) == TITLES[-1].strip()
+    assert len(lines) > 1
+    assert wrapped("", TITLE_SIZE, 14.0) == [""]
