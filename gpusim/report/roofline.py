@@ -239,7 +239,9 @@ def _draw_peaks(axes: Axes, names: _Names, use: Use, corner: float, unit: str) -
     right, peak = axes.get_xlim()[1], use.tensor_peak
     if not peak:
         return
-    peaks = [(peak, f"tensor peak {peak:,.0f} {unit}", "-", 2.0, (_BESIDE,))]
+    peaks: list[tuple[float, str, Any, float, tuple[float, ...]]] = [
+        (peak, f"tensor peak {peak:,.0f} {unit}", "-", 2.0, (_BESIDE,))
+    ]
     if use.idle_sms:
         own = peak * working_share(use)
         name = f"{use.working} of {use.sms} SMs in use: {own:,.0f} {unit}"
