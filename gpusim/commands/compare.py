@@ -1,7 +1,7 @@
 """``gpusim compare``: sets runs, scenarios and profiles beside each other, with what differs and what that did."""
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
@@ -13,6 +13,7 @@ from gpusim.machine import load_machine
 from gpusim.measure.compare import choose_launch, compare_rows, profiled_side
 from gpusim.records.check import CheckRow
 from gpusim.records.check_table import check_table
+from gpusim.report.captions import not_compiled
 from gpusim.report.tables import print_tables
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.scenario.read import overridden
@@ -87,8 +88,17 @@ def _sides(texts: list[str], options: CompareOptions) -> list[ComparedSide]:
         for text, side in zip(texts, simulated, strict=True)
     ]
     if options.overrides:
-        sides.append(_changed(texts[0], sides[0], options))
+        changed = _changed(texts[0], sides[0], options)
+        sides = [_alike(texts[0], sides[0], changed, options), changed]
     return sides
+
+
+def _alike(text: str, side: ComparedSide, changed: ComparedSide, options: CompareOptions) -> ComparedSide:
+    """Return a side with estimated streams where those of the other one could not be compiled."""
+    if side.kind != "scenario" or not side.result or not changed.result or side.result.stream == changed.result.stream:
+        return side
+    progress(f"simulating {side.name} again, with estimated streams as well")
+    return _side(text, replace(options, stream="estimated"))
 
 
 def _side(text: str, options: CompareOptions) -> ComparedSide:
@@ -108,7 +118,7 @@ def _changed(text: str, side: ComparedSide, options: CompareOptions) -> Compared
     else:
         data = overridden(deepcopy(side.result.scenario), text, options.overrides, Path()).data
         scenario = parse_scenario(data, text)
-    return changed_side(side, options.overrides, scenario, exact=options.exact)
+    return changed_side(side, options.overrides, scenario, exact=options.exact, stream=options.stream)
 
 
 def _is_report(text: str) -> bool:
@@ -162,6 +172,10 @@ def _print(found: Comparison) -> None:
     for name, bound in zip(names, found.bounds, strict=True):
         if bound:
             print_text(f"{name}: {bound}")
+    for name, side in zip(names, found.sides, strict=True):
+        why = "" if side.result is None else not_compiled(side.result)
+        if why:
+            print_text(f"{name}: the streams are estimated, since {why}")
 
 
 def _row(metric: Metric, *, several: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.commands.scenario_source import read_any_scenario
 from gpusim.errors import BadInput
+from gpusim.report.captions import not_compiled
 from gpusim.report.tables import print_tables
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.verbs.explain import Explanation, explain
@@ -38,6 +39,9 @@ def print_explanation(text: str, overrides: tuple[str, ...], *, exact: bool | No
 def _print(found: Explanation) -> None:
     print_text(found.verdict)
     print_text("\n" + "\n".join(found.sentences))
+    why = not_compiled(found.result)
+    if why:
+        print_text(f"\nThe streams are estimated, since {why}")
     losses = [(one.what, f"{one.percent:.1f}") for one in found.budget.losses if one.percent >= LEAST_LOSS]
     used = [(one.name, f"{one.percent:.1f}", f"{one.percent_active:.1f}") for one in found.resources]
     print_text("")

@@ -13,6 +13,7 @@ from gpusim.results.result import ELAPSED
 from gpusim.verbs.sweep import Sweep, keys_of, read_sweep, sweep
 from gpusim.verbs.sweeping.axes import Axis, axes_of_file, axes_of_texts, cell
 from gpusim.verbs.sweeping.journal import JOURNAL
+from gpusim.verbs.sweeping.point import about_streams
 from gpusim.verbs.sweeping.table import TableFormat
 
 SWEEPS = Path("sweeps")
@@ -171,6 +172,9 @@ def _text(found: Sweep) -> str:
         widths = [max(len(line[at]) for line in table) for at in range(len(columns))]
         lines += ["", f"the fastest of them, by {ELAPSED} and the clock:" if len(ranked) > 1 else "the only one:"]
         lines += ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in table]
+    streams = about_streams(found.rows)
+    if streams:
+        lines += ["", streams]
     first = next((row["error"] for row in found.rows if "error" in row), None)
     if first is not None:
         lines += ["", f"the first refusal: {first}"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpusim.cuda.compiler import compile_cubin, find_compiler
+from gpusim.cuda.compiler import Compiler, compile_cubin, find_compiler
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import CannotRun
 
@@ -32,6 +32,20 @@ def compiler_at_hand() -> bool:
     return True
 
 
+def compiler_name() -> str:
+    """
+    Return name and version of the installed compiler, such as "nvrtc 13.0" or "nvcc 13.0.88".
+
+    Raises:
+        CannotRun: No compiler is installed.
+    """
+    return _name(find_compiler())
+
+
+def _name(compiler: Compiler) -> str:
+    return f"{compiler.name} {compiler.version}"
+
+
 def compile_kernel(specialisation: Specialisation, architecture: int) -> CompiledKernel:
     """
     Return a kernel's cubin, from the cache if the same sources were compiled before.
@@ -46,4 +60,4 @@ def compile_kernel(specialisation: Specialisation, architecture: int) -> Compile
     """
     compiler = find_compiler()
     cubin = compile_cubin(specialisation, f"sm_{architecture}", compiler).read_bytes()
-    return CompiledKernel(cubin, f"{compiler.name} {compiler.version}", specialisation)
+    return CompiledKernel(cubin, _name(compiler), specialisation)

@@ -109,9 +109,10 @@ def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -
                 command, capture_output=True, text=True, check=False, timeout=_NVCC_SECONDS
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotRun(f"nvcc cannot compile {kernel.source}: {error}") from error
+            raise CannotRun(f"nvcc {compiler.version} cannot compile {kernel.source}: {error}") from error
         if done.returncode != 0 or not out.is_file():
-            raise CannotRun(f"nvcc refuses {kernel.source}: {_first_error(done.stderr + done.stdout)}")
+            said = _first_error(done.stderr + done.stdout)
+            raise CannotRun(f"nvcc {compiler.version} refuses {kernel.source}: {said}")
         return out.read_bytes()
 
 
@@ -128,7 +129,7 @@ def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) 
         array = (ctypes.c_char_p * len(encoded))(*encoded)
         if library.nvrtcCompileProgram(program, len(encoded), array) != 0:
             log = _sized(library, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode(errors="replace")
-            raise CannotRun(f"NVRTC refuses {kernel.source}: {_first_error(log)}")
+            raise CannotRun(f"NVRTC {compiler.version} refuses {kernel.source}: {_first_error(log)}")
         return _sized(library, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", program)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
@@ -136,6 +137,8 @@ def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) 
 
 def _sized(library: ctypes.CDLL, size_of: str, get: str, program: ctypes.c_void_p) -> bytes:
     size = ctypes.c_size_t()
+    if not hasattr(library, size_of):
+        raise CannotRun(f"NVRTC is too old: it has no {size_of}")
     _checked(library, getattr(library, size_of)(program, ctypes.byref(size)), size_of)
     data = ctypes.create_string_buffer(size.value)
     _checked(library, getattr(library, get)(program, data), get)

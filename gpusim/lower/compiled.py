@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand
+from gpusim.cuda.compiled_kernel import CompiledKernel, compile_kernel, compiler_at_hand, compiler_name
 from gpusim.cuda.specialise import Specialisation
-from gpusim.errors import CheckFailed
+from gpusim.errors import CheckFailed, Unsupported
 from gpusim.lower.kept import kept_stream
 from gpusim.lower.runner import EmulatedKernel, KernelRunner
+from gpusim.lower.sass.decode import require_decoded
 from gpusim.lower.sass.repeat import Loop
 from gpusim.lower.segments import Segments
 from gpusim.lower.shipped import find_stream, shipped_stream
@@ -35,14 +36,12 @@ class CompilableKernel(EmulatedKernel[StepT]):
         user: Machine code to take instead of that of ``kernels_cuda``.
         own_build: Whether its streams are those of the build that a GPU runs, whose extents are compiled in.
         step_kinds: Classes of its steps and of their ops, by name, as its streams are kept.
-        refusal: Why it cannot be compiled, where ``can_be_compiled`` tried.
     """
 
     machine: Machine
     user: UserKernel | None = None
     own_build: bool = False
     step_kinds: ClassVar[Kinds] = OPS
-    refusal: str = ""
 
     @property
     def any_extents(self) -> Specialisation | None:
@@ -75,9 +74,10 @@ class CompilableKernel(EmulatedKernel[StepT]):
         What is not shipped is compiled with run-time extents where there is such a build, unless ``own_build``.
 
         Raises:
-            BadInput: The user's kernel takes other parameters, or executes an instruction that is not known.
-            CannotRun: There is no shipped stream of this kernel, and no compiler is installed.
-            CheckFailed: The kernel does not execute the schedule. The message shows both sides.
+            BadInput: The user's kernel takes other parameters, or the assembler replaces the mma.sync.
+            CannotRun: There is no shipped stream of this kernel, and no compiler is installed, or it refuses the source.
+                Or what it made of gpusim's own source cannot be followed; the message names the compiler.
+            CheckFailed: The user's kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
         if self.user is not None:
@@ -86,7 +86,13 @@ class CompilableKernel(EmulatedKernel[StepT]):
         if shipped is not None and self.suffices(shipped):
             return shipped
         built = own if self.own_build else self.any_extents or own
-        return self.kept(compile_kernel(built, target), slice_)
+        try:
+            require_decoded(target)
+            return self.kept(compile_kernel(built, target), slice_)
+        except (CheckFailed, Unsupported) as error:
+            raise Unsupported(
+                f"the machine code that {compiler_name()} makes for sm_{target} cannot be followed: {error}"
+            ) from error
 
     def listed(self, behaviour: Any) -> CompiledStream:
         """Return the stream of the CTAs of one behaviour, a split-K slice, with its listing."""
@@ -110,7 +116,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
         Return the stream of one split-K slice of compiled code.
 
         Raises:
-            BadInput: An instruction is not known, or the assembler replaces the mma.sync.
+            BadInput: The assembler replaces the mma.sync.
+            Unsupported: An instruction is not known.
             CheckFailed: The kernel does not execute the schedule. The message shows both sides.
         """
         return lower(self, binary, self.slice_blocks[slice_])
@@ -167,6 +174,7 @@ def lower(
 
     Raises:
         BadInput: The assembler replaces the mma.sync by other instructions (D27).
+        Unsupported: An instruction is not known.
         CheckFailed: The kernel does not execute the schedule. The message shows both sides.
     """
     runner = KernelRunner(kernel, compiled)

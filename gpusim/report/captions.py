@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpusim.results.provenance import digest
-from gpusim.results.result import Result
+from gpusim.results.result import NOT_COMPILED, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,11 @@ def stream_build(result: Result) -> str:
     """Return " (run-time extents)" where a build serves more extents than the problem's; otherwise nothing."""
     build = result.provenance.get("stream_build")
     return f" ({build})" if build else ""
+
+
+def not_compiled(result: Result) -> str:
+    """Return why the streams are estimated where a compiler is installed; otherwise nothing."""
+    return str(result.provenance.get(NOT_COMPILED, ""))
 
 
 def scenario_digest(result: Result) -> str:

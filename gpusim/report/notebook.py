@@ -3,7 +3,7 @@
 from html import escape
 
 from gpusim.machine.spec import Machine
-from gpusim.report.captions import Words, machine_name, rate_unit, scenario_digest, stream_build
+from gpusim.report.captions import Words, machine_name, not_compiled, rate_unit, scenario_digest, stream_build
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import Result
 from gpusim.results.use import use_of
@@ -31,6 +31,7 @@ def html_summary(result: Result, words: Words, machine: Machine, name: str = "")
         ("kernel", words.kernel),
         ("machine", f"{machine_name(result)}, {use.working:,} of {use.sms:,} SMs have a CTA"),
         ("scenario", f"{scenario_digest(result)}, {result.stream} stream{stream_build(result)}"),
+        *((("not compiled", not_compiled(result)),) if not_compiled(result) else ()),
         ("grid", f"{result.ctas:,} CTAs, {result.ctas_per_sm} per SM, {result.waves:,.2f} waves"),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
         ("time", f"{result.time_us:,.2f} us, {result.tflops:,.2f} {rate_unit(result)}"),

@@ -34,6 +34,8 @@ RUN_TIME_EXTENTS = "run-time extents"
 
 NOT_IN_CUTLASS = "not_in_cutlass"
 """Key of the provenance of a result whose kernel CUTLASS does not have: why."""
+NOT_COMPILED = "not_compiled"
+"""Key in the provenance of a result with estimated streams: why there are no compiled ones, though a compiler is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,8 @@ class Result:
         stalls: Share of all warp cycles by stall reason; the shares sum to 1.
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
         provenance: Version, commit, hashes, time; ``stream_build`` where a compiled stream is of a build with run-time
-            extents; ``not_in_cutlass`` where CUTLASS has no such kernel, with the reason.
+            extents; ``not_in_cutlass`` where CUTLASS has no such kernel, with the reason; ``not_compiled`` where a
+            compiler is installed and the streams are estimated all the same.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
         trust: How far the time can be trusted; None where no kernel like it was validated.

@@ -222,7 +222,7 @@ def side_of(
 
 
 def changed_side(
-    side: ComparedSide, settings: Sequence[str], scenario: Scenario, *, exact: bool | None
+    side: ComparedSide, settings: Sequence[str], scenario: Scenario, *, exact: bool | None, stream: str = "auto"
 ) -> ComparedSide:
     """
     Return the side that settings make of another.
@@ -232,8 +232,10 @@ def changed_side(
         settings: The settings, as ``--set`` takes them, for the name.
         scenario: Its scenario with the settings.
         exact: As of ``simulate``.
+        stream: Likewise; "auto" is the origin of the side's streams, or "estimated" where they cannot be compiled.
     """
-    stream = "auto" if side.result is None else side.result.stream
+    if stream == "auto" and side.result is not None and side.result.stream == "estimated":
+        stream = "estimated"
     result, timeline = simulate(scenario, exact=exact, stream=stream)
     return ComparedSide(", ".join(settings), "scenario", result, timeline=timeline)
 

@@ -8,7 +8,7 @@ from gpusim.errors import BadInput
 from gpusim.families.registry import parse_scenario
 from gpusim.results.bound import Bound, bound_of
 from gpusim.results.resources import Resource, resources_of
-from gpusim.results.result import Result
+from gpusim.results.result import NOT_COMPILED, Result
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
@@ -59,6 +59,7 @@ class Explanation:
         return {
             "scenario": self.result.scenario,
             "stream": self.result.stream,
+            **({NOT_COMPILED: self.result.provenance[NOT_COMPILED]} if NOT_COMPILED in self.result.provenance else {}),
             "cycles": asdict(self.result.cycles),
             "verdict": self.verdict,
             "sentences": list(self.sentences),

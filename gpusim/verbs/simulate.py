@@ -4,9 +4,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import TypeAlias, get_args
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, CannotRun
 from gpusim.families.registry import family_of
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.estimated import tensor_core
@@ -19,6 +19,7 @@ from gpusim.results.provenance import provenance
 from gpusim.results.resources import Resource, RunSpans, Work, resources
 from gpusim.results.result import (
     ELAPSED,
+    NOT_COMPILED,
     NOT_IN_CUTLASS,
     RUN_TIME_EXTENTS,
     Cycles,
@@ -43,8 +44,8 @@ STREAM_CHOICES = ("auto", *get_args(StreamOrigin))
 """
 Origins of instruction streams that can be asked for.
 
-"auto" is "compiled" if all streams come with gpusim or a compiler is installed, otherwise "estimated". A result states
-which one was used.
+"auto" is "compiled" if all streams come with gpusim, or are those of a compiler that is installed, otherwise "estimated".
+A result states which one was used, and why not the compiled one where a compiler is installed.
 """
 
 
@@ -79,8 +80,8 @@ def simulate(
     Raises:
         BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks cp.async or the mma.sync. Or
             the user's kernel is not one for this machine and scenario.
-        CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
-        CheckFailed: A compiled kernel does not execute its schedule.
+        CannotRun: Streams are to be compiled, and one is neither shipped nor that of a compiler that is installed.
+        CheckFailed: The user's kernel does not execute its schedule.
     """
     result, launches = simulate_launches(
         scenario, exact=exact, stream=stream, user=user, own_build=own_build, progress=progress
@@ -109,15 +110,17 @@ def simulate_launches(
     if user is not None:
         _take(user, kernels)
     say("lowering the schedule")
-    origin = "compiled" if user is not None else _origin(stream, kernels)
     for kernel in kernels:
         if isinstance(kernel, CompilableKernel):
             kernel.own_build = own_build
-    first, *others = kernels
-    launches = [simulated(launch_of(first, origin), exact=exact, say=say)]
-    for kernel in others:
+    streams, refusal = _streams(kernels, "compiled" if user is not None else stream, user)
+    if refusal:
+        say(f"no compiled stream: {refusal}")
+    (first, own), *others = zip(kernels, streams, strict=True)
+    launches = [simulated(_launch(first, own), exact=exact, say=say)]
+    for kernel, own in others:
         say("simulating the reduction")
-        launches.append(simulated(launch_of(kernel, origin), exact=exact))
+        launches.append(simulated(_launch(kernel, own), exact=exact))
     say("counting what the grid executes")
     counts = count_all(kernels)
     result = _result(scenario, launches, counts, time.perf_counter() - started)
@@ -127,9 +130,8 @@ def simulate_launches(
         result = replace(result, provenance={**result.provenance, NOT_IN_CUTLASS: scenario.lacking_in_cutlass})
     if user is not None:
         result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
-    refused = [kernel.refusal for kernel in kernels if isinstance(kernel, CompilableKernel) and kernel.refusal]
-    if refused:
-        result = replace(result, provenance={**result.provenance, "not_compiled": refused[0]})
+    if refusal:
+        result = replace(result, provenance={**result.provenance, NOT_COMPILED: refusal})
     return result, tuple(launches)
 
 
@@ -149,10 +151,33 @@ def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
     first.user = user
 
 
-def _origin(stream: str, kernels: Sequence[AnyKernel]) -> StreamOrigin:
-    if stream == "auto":
-        return "compiled" if all(kernel.can_be_compiled() for kernel in kernels) else "estimated"
-    return "compiled" if stream == "compiled" else "estimated"
+_Streams: TypeAlias = Mapping[Hashable, Stream]
+"""The streams of a kernel's CTAs, by behaviour."""
+
+
+def _streams(
+    kernels: Sequence[AnyKernel], stream: str, user: UserKernel | None
+) -> tuple[Sequence[_Streams], str]:
+    """
+    Return the streams of each kernel, all of one origin, and why they are not compiled where that was tried.
+
+    Raises:
+        BadInput: A kernel has no stream of the origin that is asked for.
+        CannotRun: A stream is to be compiled, and cannot be. The message says what answers without it.
+        CheckFailed: The user's kernel does not execute the schedule.
+    """
+    wanted = stream == "compiled" or (stream == "auto" and all(kernel.can_be_compiled() for kernel in kernels))
+    refusal = ""
+    if wanted:
+        try:
+            return [streams_of(kernel, "compiled") for kernel in kernels], ""
+        except (BadInput, CannotRun) as error:
+            if stream == "compiled" and (user is not None or isinstance(error, BadInput)):
+                raise
+            if stream == "compiled":
+                raise CannotRun(f"{error}; --stream auto and --stream estimated answer without it") from error
+            refusal = str(error)
+    return [streams_of(kernel, "estimated") for kernel in kernels], refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +240,31 @@ def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
         BadInput: No CTA fits on an SM, or the kernel has no stream of this origin.
         CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed.
     """
+    return _launch(kernel, streams_of(kernel, origin))
+
+
+def streams_of(kernel: AnyKernel, origin: StreamOrigin) -> dict[Hashable, Stream]:
+    """
+    Return the streams of a kernel's CTAs, by behaviour.
+
+    Raises:
+        BadInput: The kernel has no stream of this origin.
+        CannotRun: A stream is to be compiled, and cannot be.
+    """
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
         behaviour = kernel.behaviour(cta)
         if behaviour not in streams:
             streams[behaviour] = kernel.stream(behaviour, origin)
+    return streams
+
+
+def _launch(kernel: AnyKernel, streams: _Streams) -> Launch:
     registers = max(one.registers_per_thread for one in streams.values())
     threads = kernel.lanes().warps * 32
     occupancy = ctas_per_sm(kernel.machine, threads, registers, kernel.shared_bytes)
     require_room(kernel.machine, occupancy, threads, registers, kernel.shared_bytes)
-    return Launch(kernel, streams, occupancy.ctas)
+    return Launch(kernel, dict(streams), occupancy.ctas)
 
 
 def simulated(launch: Launch, *, exact: bool | None = None, say: Progress = lambda _: None) -> SimulatedLaunch:

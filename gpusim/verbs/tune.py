@@ -11,7 +11,7 @@ from gpusim.results.plain import frame, plain
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.load import ScenarioSource, load
 from gpusim.verbs.simulate import STREAM_CHOICES
-from gpusim.verbs.sweeping.point import PointRow, point_row
+from gpusim.verbs.sweeping.point import PointRow, about_streams, point_row
 from gpusim.verbs.sweeping.workers import processes_of
 from gpusim.verbs.tuning.candidates import base_without_kernel, candidates_of
 from gpusim.verbs.tuning.label import label
@@ -185,7 +185,7 @@ def tune(
         unsimulated=len(left) - len(bounded),
         failed=_counts(errors),
         chosen_by=chosen_by,
-        notes=family_of(read).spaces.notes(read),
+        notes=(*family_of(read).spaces.notes(read), *filter(None, [about_streams(search.rows.values())])),
     )
 
 

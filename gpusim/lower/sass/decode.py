@@ -105,6 +105,25 @@ class Sass:
         return f"{self.address:#06x} {self.text}"
 
 
+ARCHITECTURES = range(75, 91)
+"""Compute capabilities, 10 * major + minor, whose machine code can be decoded."""
+
+
+def require_decoded(architecture: int) -> None:
+    """
+    Check that the machine code of a target can be decoded.
+
+    Args:
+        architecture: Compute capability of the target as 10 * major + minor.
+
+    Raises:
+        Unsupported: It cannot.
+    """
+    if architecture not in ARCHITECTURES:
+        first, last = ARCHITECTURES[0], ARCHITECTURES[-1]
+        raise Unsupported(f"machine code of sm_{first} to sm_{last} can be decoded, got sm_{architecture}")
+
+
 def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
     """
     Decode a kernel's text section.
@@ -116,8 +135,7 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
     Raises:
         Unsupported: The architecture is not one of these, or an opcode is unknown. The message has its address and word.
     """
-    if not 75 <= architecture <= 90:
-        raise Unsupported(f"machine code of sm_75 to sm_90 can be decoded, got sm_{architecture}")
+    require_decoded(architecture)
     return tuple(
         decode_word(int.from_bytes(code[at : at + INSTRUCTION_BYTES], "little"), at, architecture)
         for at in range(0, len(code), INSTRUCTION_BYTES)

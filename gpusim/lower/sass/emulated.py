@@ -14,7 +14,7 @@ _GLOBAL: Final = _ORDER | _CACHE | _WORDS | _NARROW
 _PRODUCT: Final = frozenset({"MOV", "IADD", "SHL", "WIDE", "HI", "U32", "X"})
 _SHIFT: Final = frozenset({"L", "R", "HI", "W", "S32", "U32", "S64", "U64"})
 _COMPARISON: Final = frozenset({"F", "LT", "EQ", "LE", "GT", "NE", "GE", "T", "U32", "EX", "AND", "OR", "XOR"})
-_ATOMIC: Final = frozenset({"ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "S32"})
+_ATOMIC: Final = frozenset({"ADD", "MIN", "MAX", "AND", "OR", "XOR", "EXCH", "S32", "64"})
 
 MODIFIERS: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("IADD3", "UIADD3"), frozenset({"X"})),

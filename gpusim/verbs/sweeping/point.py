@@ -9,7 +9,7 @@ from gpusim.arguments import overrides_of, plain_table, refusal
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of, scenario_of
 from gpusim.machine.load import is_path, load_machine
-from gpusim.results.result import Result
+from gpusim.results.result import NOT_COMPILED, Result
 from gpusim.scenario import read
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import parse_name
@@ -130,4 +130,12 @@ def figures_of(scenario: Scenario, result: Result) -> PointRow:
         **{column: round(result.stalls.get(reason, 0.0), 6) for reason, column in STALL_COLUMNS.items()},
         "stream": result.stream,
         "sampled": result.simulated.sampled,
+        **({NOT_COMPILED: result.provenance[NOT_COMPILED]} if NOT_COMPILED in result.provenance else {}),
     }
+
+
+def about_streams(rows: Iterable[PointRow]) -> str:
+    """Return a sentence about the rows whose streams are estimated though a compiler is here; nothing without such."""
+    found = [row for row in rows if "error" not in row]
+    refused = [row[NOT_COMPILED] for row in found if NOT_COMPILED in row]
+    return f"{len(refused)} of {len(found)} have estimated streams, the first since {refused[0]}" if refused else ""

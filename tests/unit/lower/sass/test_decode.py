@@ -141,5 +141,5 @@ def test_an_unknown_opcode_names_its_address():
 
 
 def test_other_architectures_are_refused():
-    with pytest.raises(Unsupported, match=r"^architecture: machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
+    with pytest.raises(Unsupported, match=r"^machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
         decode(b"", 120)
