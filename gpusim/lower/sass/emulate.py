@@ -276,7 +276,7 @@ class _Emulation:
     def _address(self, sass: Sass, role: str = "m") -> IntArray:
         memory = sass.operand(role, Memory)
         base = self._scaled(memory.base)
-        if memory.wide and memory.base.number != RZ:
+        if memory.wide and not memory.half and memory.base.number != RZ:
             base = base | self.registers.vector[memory.base.number + 1] << np.uint64(32)
         if memory.uniform is not None:
             uniform = self.registers.uniform[memory.uniform.number]

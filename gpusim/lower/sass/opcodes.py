@@ -139,7 +139,8 @@ def _global(w: Word, uniform_at: int) -> Memory:
     if w.bits(0, 12) in TURING_GLOBAL:
         return Memory(Register(w.bits(24, 8)), w.signed(40, 24), wide=True, alone=True)
     descriptor, uniform = _window(w, uniform_at)
-    return Memory(Register(w.bits(24, 8)), w.signed(40, 24), uniform, wide=True, descriptor=descriptor)
+    base, half = Register(w.bits(24, 8)), not w.flag(90)
+    return Memory(base, w.signed(40, 24), uniform, wide=True, half=half, descriptor=descriptor)
 
 
 def _predicate(w: Word, low: int, inverted: int | None = None, *, uniform: bool = False) -> Predicate:
@@ -410,7 +411,7 @@ def _plain(_: Word) -> list[str]:
 
 ALWAYS = PT << 87
 UNCOUNTED = ALWAYS | 1 << 86
-PAIR, WITH_UNIFORM = 1 << 72, 0b11 << 90
+PAIR, WITH_UNIFORM = 1 << 72, 1 << 91
 NORMAL_EVICTION = 1 << 84
 """Idle fields: a predicate source; that and how a call is counted; a 64-bit address, plain or with a uniform register."""
 

@@ -109,7 +109,8 @@ class Memory:
     A memory address: the sum of a base register, a uniform register and a signed offset in bytes.
 
     Attributes:
-        wide: The base is a 64-bit register pair.
+        wide: The address has 64 bits, and the base is a register pair.
+        half: The base of a 64-bit address is one register, extended by zeros.
         descriptor: Uniform register pair that describes the global window. It adds nothing to the address.
         alone: The form of sm_75 has no uniform register, and the text shows the pair without the suffix .64.
     """
@@ -118,13 +119,15 @@ class Memory:
     offset: int = 0
     uniform: Register | None = None
     wide: bool = False
+    half: bool = False
     descriptor: Register | None = None
     alone: bool = False
 
     def __str__(self) -> str:
         parts = []
         if self.base.number != RZ or (self.uniform is None and not self.offset):
-            parts.append(str(self.base) + (".64" if self.wide and not self.alone else ""))
+            width = "" if not self.wide or self.alone else ".U32" if self.half else ".64"
+            parts.append(str(self.base) + width)
         if self.uniform is not None:
             parts.append(str(self.uniform))
         if self.offset:

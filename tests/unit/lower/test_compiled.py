@@ -15,7 +15,7 @@ from gpusim.cuda.compiler import CACHE_VARIABLE
 from gpusim.element_types import tensor_opcode
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 from gpusim.families.gemm.program import program
-from gpusim.families.gemm.specialise import specialise
+from gpusim.families.gemm.specialise import specialise, specialise_any_extents
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.lower.compiled import annotated, lower
@@ -29,6 +29,7 @@ from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, WarpMma
 FOLDER = Path(__file__).parent / "sass" / "data"
 LONG_FOLDER = Path(__file__).parent / "data"
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
+F32 = ("problem.dtype.output='f32'", "kernel.threadblock=[128, 128, 32]", "kernel.warp=[64, 64, 32]")
 COMMITTED = {
     "gemm_ragged_sm90": ("gemm_ragged", ()),
     "gemm_split_k_sm90": ("gemm_ragged", ("problem.split_k_slices=3",)),
@@ -40,6 +41,13 @@ COMMITTED = {
         ("machine='t4'", "kernel.instruction=[16, 8, 8]"),
     ),
     "turing_int4_conv_sm75": ("turing_int4_conv", ()),
+    "gemm_f32_sm75": (
+        "gemm_ragged",
+        (*("machine='t4'", *F32), "kernel.mainloop='pipelined'", "kernel.stages=2", "kernel.instruction=[16, 8, 8]"),
+    ),
+    "gemm_f32_sm80": ("gemm_ragged", ("machine='a100'", *F32)),
+    "gemm_f32_sm86": ("gemm_ragged", ("machine='rtx3090'", *F32)),
+    "gemm_f32_sm89": ("gemm_ragged", ("machine='rtx4090'", *F32)),
 }
 """Committed kernels, and the scenarios they were compiled for."""
 
@@ -53,11 +61,15 @@ LONG = {
 def committed(name, *overrides):
     """
     A committed kernel and its scenario, or another one that it was not compiled for.
+
+    Those of f32 outputs are of the build for all extents: up to sm_89 it keeps numbers of 64 bits in constant bank 2.
     """
     file, own = (COMMITTED | LONG)[name]
     scenario = load_scenario(SCENARIOS / f"{file}.toml", (*own, *overrides))
     cubin = gzip.decompress(((FOLDER if name in COMMITTED else LONG_FOLDER) / f"{name}.cubin.gz").read_bytes())
-    return scenario, CompiledKernel(cubin, "nvcc 13.0", specialise(scenario, "plain"))
+    own = specialise_any_extents(scenario) if name.startswith("gemm_f32") else specialise(scenario)
+    assert own is not None
+    return scenario, CompiledKernel(cubin, "nvcc 13.0", own)
 
 
 def timed(scenario):

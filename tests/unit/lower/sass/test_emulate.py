@@ -36,7 +36,12 @@ def shown(architecture, warp=1, block=5, **parameters):
     packed = struct.pack("<QiIqif", OUT, *(parameters[key] for key in ("divisor", "modulus", "wide", "few", "zero")))
     bank = bytearray(cubin.constants)
     bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
-    steps = run_warp(code, EmulatedWarp((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes)).steps
+    launched = EmulatedWarp(
+        *((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes),
+        compiler_constants=cubin.compiler_constants,
+        parameters_at=cubin.parameters_at,
+    )
+    steps = run_warp(code, launched).steps
     return [
         (np.ones(32, dtype=np.bool_) if step.lanes is None else step.lanes, step.address - OUT)
         for step in steps
@@ -77,6 +82,7 @@ def expected(warp, block, *, divisor, modulus, wide, few):
     w = [wide * a + b for a, b in zip(s, u, strict=True)]
     w = [(value & (2**64 - 1) ^ 2**63) - 2**63 for value in w]
     lanes = range(32)
+    far = [a * few + 0x300000081 for a in s]
     ballot = sum(1 << lane for lane in lanes if u[lane] & 4)
     by_lane = [
         [
@@ -112,6 +118,8 @@ def expected(warp, block, *, divisor, modulus, wide, few):
             u[i ^ 9],
             ballot,
             int(0 in s) * 2 + int(max(s) < 0),
+            far[i],
+            far[i] >> 32,
             u[i] + ((threads[i] + few) & 3),
             collatz(i + 1),
         ]
@@ -133,7 +141,7 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("architecture", one_in(2, [90, 80]))
+@pytest.mark.parametrize("architecture", one_in(2, [90, 80, 75, 86, 89]))
 def test_expressions(architecture):
     @given(**PARAMETERS, warp=st.integers(0, 3), block=st.integers(0, 8))
     @example(divisor=-37, modulus=1000003, wide=-123456789012345, few=9, warp=1, block=5)
@@ -150,10 +158,10 @@ def test_expressions(architecture):
     law()
 
 
-@pytest.mark.parametrize("architecture", [80, 90])
+@pytest.mark.parametrize("architecture", [75, 80, 86, 89, 90])
 @pytest.mark.parametrize("zero", [0.0, 1.5])
 def test_lanes_part_at_a_branch_and_every_lane_stores_once(architecture, zero):
-    stores = shown(architecture, divisor=3, modulus=5, wide=7, few=2, zero=zero)[34:]
+    stores = shown(architecture, divisor=3, modulus=5, wide=7, few=2, zero=zero)[36:]
     stored = sum(lanes.astype(int) for lanes, _ in stores)
     values = sum(np.where(lanes, address, 0) for lanes, address in stores)
 

@@ -1,5 +1,5 @@
 // Values that the emulator must compute, each seen as the address of a store: out + value, in the order below.
-// expressions_sm80.cubin.gz and expressions_sm90.cubin.gz are this file, compiled with nvcc 13.0 -cubin -arch=sm_80, sm_90.
+// expressions_sm75.cubin.gz and so on are this file, compiled with nvcc 13.0 -cubin -arch=sm_75, sm_80, sm_86, sm_89, sm_90.
 struct Params {
   unsigned char* out;
   int divisor;
@@ -50,6 +50,9 @@ extern "C" __global__ void __launch_bounds__(128) gpusim_kernel(Params p) {
   show(p.out, __shfl_xor_sync(~0u, u, 9));
   show(p.out, __ballot_sync(~0u, u & 4));
   show(p.out, __any_sync(~0u, s == 0) * 2 + __all_sync(~0u, s < 0));
+  long long const far = s * (long long)p.few + 0x300000081ll;  // up to sm_89 the compiler keeps this number in bank 2
+  show(p.out, unsigned(far));
+  show(p.out, unsigned(far >> 32));
   unsigned spilled[4] = {u, u + 1, u + 2, u + 3};
   show(p.out, spilled[(thread + p.few) & 3]);
   unsigned collatz = lane + 1, steps = 0;
