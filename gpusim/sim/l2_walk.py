@@ -206,18 +206,13 @@ class L2Walk:
     def _sharers(self, wave: int) -> _Sharers:
         """Return for each tensor the keys that a wave fetches, in the order of its CTAs, and the CTAs of each."""
         ctas = range(wave * self._resident, min((wave + 1) * self._resident, len(self._kernel.launched)))
+        walked = [(self._kernel.walked(cta), group) for cta, group in zip(ctas, self._groups, strict=False)]
+        fetching = [(keys, group) for keys, group in walked if keys]
+        groups = [group for _, group in fetching]
         sharers: _Sharers = []
-        by_group: list[Counter[tuple[Hashable, int]]] = []
-        for cta in ctas:
-            group = self._groups[cta % self._resident]
-            for tensor, key in enumerate(self._kernel.walked(cta)):
-                if tensor == len(sharers):
-                    sharers.append({})
-                    by_group.append(Counter())
-                sharers[tensor][key] = sharers[tensor].get(key, 0) + 1
-                by_group[tensor][key, group] += 1
-        for tensor, counted in enumerate(by_group):
-            self._looked[wave, tensor] = self._looked_up(counted.values())
+        for tensor, keys in enumerate(zip(*(keys for keys, _ in fetching), strict=True)):
+            sharers.append(Counter(keys))
+            self._looked[wave, tensor] = self._looked_up(Counter(zip(keys, groups, strict=True)).values())
         return sharers
 
     def _looked_up(self, sharers: Collection[int]) -> int:

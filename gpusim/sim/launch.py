@@ -51,7 +51,13 @@ class DecodedCode(NamedTuple):
 
 def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCode:
     known: Known = {}
-    assemblies = {behaviour: assemble(stream, kernel, behaviour, known) for behaviour, stream in streams.items()}
+    # A kernel hands out one stream for all behaviours that execute the same.
+    of_stream: dict[int, Assembly] = {}
+    assemblies = {}
+    for behaviour, stream in streams.items():
+        if id(stream) not in of_stream:
+            of_stream[id(stream)] = assemble(stream, kernel, behaviour, known)
+        assemblies[behaviour] = of_stream[id(stream)]
     return DecodedCode(assemblies, code_of(assemblies, kernel.machine.instruction_cache.stream_lines))
 
 
@@ -113,8 +119,15 @@ class Launch:
     @cached_property
     def kinds(self) -> list[Hashable]:
         """Kind of every CTA. CTAs of equal kind take equal time under equal conditions."""
-        behaviours, streams = list(self.streams), list(self.streams.values())
-        runs = {one: behaviours[streams.index(stream)] for one, stream in self.streams.items()}
+        distinct: list[tuple[Hashable, Stream]] = []
+        first: dict[int, Hashable] = {}
+        for one, stream in self.streams.items():
+            if id(stream) not in first:
+                known = next((behaviour for behaviour, other in distinct if other == stream), None)
+                first[id(stream)] = one if known is None else known
+                if known is None:
+                    distinct.append((one, stream))
+        runs = {one: first[id(stream)] for one, stream in self.streams.items()}
         behaviour_of = map(self.kernel.behaviour, range(self.ctas))
         return [self.kernel.kind(cta, runs.get(one, one)) for cta, one in enumerate(behaviour_of)]
 

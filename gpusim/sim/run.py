@@ -16,7 +16,7 @@ from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
-from gpusim.sim.tables import DataTables, decoded_of
+from gpusim.sim.tables import DataTables, decoded_of, distinct_of, programs_of
 from gpusim.sim.timed_kernel import AnyKernel
 
 
@@ -95,8 +95,8 @@ def columns_of(resident: Resident, queue: Sequence[int], walk: L2Walk | None) ->
     machine = kernel.machine
     carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
     tables = DataTables(kernel, resident.code.warps, walk, slots * machine.sms)
-    data = tables.of(queue, {behaviour: number for number, behaviour in enumerate(resident.assemblies)})
-    lines = max(assembly.parameter_lines for assembly in resident.assemblies.values())
+    data = tables.of(queue, programs_of(resident.assemblies))
+    lines = max(assembly.parameter_lines for assembly in distinct_of(resident.assemblies))
     return figures_of(machine, carve_out, busy=kernel.mma is not None, parameter_lines=lines), data
 
 

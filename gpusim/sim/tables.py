@@ -23,9 +23,20 @@ _COPIED = (
 _TARGET = ("row", "turn", "access", "vec")
 
 
+def distinct_of(assemblies: Mapping[Hashable, Assembly]) -> list[Assembly]:
+    """Return the assemblies of all behaviours, one that several have once, in the order in which programs are numbered."""
+    return list({id(assembly): assembly for assembly in assemblies.values()}.values())
+
+
+def programs_of(assemblies: Mapping[Hashable, Assembly]) -> dict[Hashable, int]:
+    """Return the number of each behaviour's program."""
+    number = {id(assembly): place for place, assembly in enumerate(distinct_of(assemblies))}
+    return {behaviour: number[id(assembly)] for behaviour, assembly in assemblies.items()}
+
+
 def decoded_of(assemblies: Mapping[Hashable, Assembly]) -> list[Decoded]:
-    """Return the instructions of all behaviours in the order of the columns."""
-    return [one for assembly in assemblies.values() for segment in assembly.segments for one in segment.code]
+    """Return the instructions of all programs in the order of the columns."""
+    return [one for assembly in distinct_of(assemblies) for segment in assembly.segments for one in segment.code]
 
 
 def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
@@ -33,17 +44,18 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
     Return the code of all behaviours as columns.
 
     Args:
-        assemblies: The code of each behaviour; their order numbers the programs.
+        assemblies: The code of each behaviour (``programs_of`` numbers the programs).
         stream_lines: Instruction lines that are fetched ahead.
     """
     code = decoded_of(assemblies)
     fields = dict(zip(Decoded._fields, zip(*code, strict=True), strict=True))
-    warps = max(assembly.warps for assembly in assemblies.values())
-    segments = [segment for assembly in assemblies.values() for segment in assembly.segments]
+    programs = distinct_of(assemblies)
+    warps = max(assembly.warps for assembly in programs)
+    segments = [segment for assembly in programs for segment in assembly.segments]
     ends, begins = [0], [0]
     for segment in segments:
         ends.append(ends[-1] + len(segment.code))
-    for assembly in assemblies.values():
+    for assembly in programs:
         begins.append(begins[-1] + len(assembly.segments))
     waves: list[int] = []
     first_wave: dict[Any, int] = {}
@@ -63,7 +75,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         trips=column(segment.trips for segment in segments),
         tiles=column(segment.tiles_per_trip for segment in segments),
         begins=column(begins[:-1]),
-        warps_of=column(assembly.warps for assembly in assemblies.values()),
+        warps_of=column(assembly.warps for assembly in programs),
         warps=warps,
         lines=max(fields["line"]) + stream_lines + 1,
     )

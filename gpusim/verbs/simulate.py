@@ -223,7 +223,8 @@ class SimulatedLaunch:
         reads = self.launch.machine.launch.reads
         if reads is None:
             return 0
-        code = max(stream.code_bytes for stream in self.launch.streams.values())
+        distinct = {id(stream): stream for stream in self.launch.streams.values()}
+        code = max(stream.code_bytes for stream in distinct.values())
         return reads.sectors + reads.of_code * code // SECTOR_BYTES
 
     @property

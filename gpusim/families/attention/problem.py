@@ -1,10 +1,13 @@
 """What an attention scenario may say: frozen models of the problem and its kernel, and the values derived from them."""
 
+from functools import cached_property
 from math import sqrt
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field, StrictBool, StrictInt
 
+from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, Shape, widest_alignment
 from gpusim.scenario.models import Extent, Offset, Rule, Scale, Scenario, Table
 
@@ -78,6 +81,22 @@ class AttentionProblem(Table):
     def lengths_k(self) -> tuple[int, ...]:
         """Keys in use of each batch."""
         return self.key_lengths if self.key_lengths is not None else (self.keys,) * self.batch
+
+    def queries_of(self, batch: IntArray) -> IntArray:
+        """Return the queries in use of some batches."""
+        return np.full_like(batch, self.queries) if self.query_lengths is None else self._query_lengths[batch]
+
+    def keys_of(self, batch: IntArray) -> IntArray:
+        """Return the keys in use of some batches."""
+        return np.full_like(batch, self.keys) if self.key_lengths is None else self._key_lengths[batch]
+
+    @cached_property
+    def _query_lengths(self) -> IntArray:
+        return np.array(self.lengths_q, dtype=np.int64)
+
+    @cached_property
+    def _key_lengths(self) -> IntArray:
+        return np.array(self.lengths_k, dtype=np.int64)
 
     @property
     def flops(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -104,7 +104,12 @@ class FusedKernel(CountedKernel[Step]):
 
     def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
         """Return the key blocks of a CTA, ascending; none where it finds no query."""
-        return cta_blocks(self.scenario)[block] or ()
+        return self.blocks[block] or ()
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[KeyBlock, ...] | None, ...]:
+        """The key blocks of every CTA; None where it finds no query."""
+        return cta_blocks(self.scenario)
 
     def steps(self, block: int) -> AttentionProgram:
         """Return both GEMMs of each key block, the softmax between them, then the output."""
@@ -140,12 +145,12 @@ class FusedKernel(CountedKernel[Step]):
 
     def missing_work(self, block: int) -> str:
         """Say that a block past its batch's queries has none."""
-        return "no query" if cta_blocks(self.scenario)[block] is None else ""
+        return "no query" if self.blocks[block] is None else ""
 
     @property
     def traced_blocks(self) -> tuple[int, ...]:
         """The first, the middle and the last of the CTAs that have a query."""
-        active = [block for block, walked in enumerate(cta_blocks(self.scenario)) if walked is not None]
+        active = [block for block, walked in enumerate(self.blocks) if walked is not None]
         return tuple(sorted({active[0], active[len(active) // 2], active[-1]})) if active else ()
 
     @property
@@ -158,8 +163,13 @@ class FusedKernel(CountedKernel[Step]):
 
     def behaviour(self, cta: int) -> Behaviour | None:
         """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""
-        walked = cta_blocks(self.scenario)[cta]
-        return None if walked is None else tuple((block.keys, block.masked) for block in walked)
+        return self._behaviours[cta]
+
+    @cached_property
+    def _behaviours(self) -> list[Behaviour | None]:
+        """The behaviour of every CTA; CTAs that walk alike have one."""
+        of = cache(lambda walked: tuple((block.keys, block.masked) for block in walked))
+        return [None if walked is None else of(walked) for walked in self.blocks]
 
     @cached_property
     def alike(self) -> dict[Behaviour, list[int]]:

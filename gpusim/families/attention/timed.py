@@ -165,6 +165,11 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         """Return the number of a CTA's key blocks."""
         return len(self.walked_blocks(walked))
 
+    @cached_property
+    def _turns(self) -> IntArray:
+        """The number of every CTA's key blocks."""
+        return np.array([len(walked or ()) for walked in self.blocks], dtype=np.int64)
+
     def touched(self, tensor: int, keys: Sequence[Any], begin: int, end: int) -> Touched:
         """
         Return by key block what fetches of a tensor touch in the L2.
@@ -176,12 +181,12 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         of_head = (batch * problem.heads + head) * self._blocks_of_head(tensor)
         width = problem.head_dim_v if name == "v" else problem.head_dim
         row_bytes = width * element_bits(problem.dtype.ab) // 8
-        turns = np.array([self.turns(tensor, one) for one in keys], dtype=np.int64)
+        turns = self._turns[list(keys)]
         turn, key = np.nonzero(np.arange(begin, end)[:, None] < turns)
         turn = begin + turn
         if name == "q":
             queries = scenario.queries_per_block
-            rows = np.minimum(queries, np.array(problem.lengths_q)[batch] - block * queries)[key]
+            rows = np.minimum(queries, problem.queries_of(batch) - block * queries)[key]
             granule = (of_head + block)[key]
         else:
             number = turns[key] - 1 - turn if scenario.flash else turn

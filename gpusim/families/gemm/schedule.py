@@ -13,7 +13,7 @@ from gpusim.families.gemm.lanes import GemmLanes
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.machine import Machine, load_machine
-from gpusim.numerics.output_op import slice_output_op
+from gpusim.numerics.output_op import OutputOp, slice_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
@@ -105,14 +105,14 @@ class TileKernel(CountedKernel[Op]):
 
     def programs(self) -> Iterable[GridProgram[Op]]:
         """
-        Yield the parts of each slice's program: all but its iterations, and one iteration for each ring slot.
+        Yield the parts of each program of the slices: all but its iterations, and one iteration for each ring slot.
 
         Iterations that consume the same slot execute the same ops, but for their numbers of k tile and fetch.
         """
         stages = self.scenario.tiling.stages
         parts = (
             steps
-            for own in self.slice_programs
+            for own, _ in self.slice_programs
             for steps in (own.prologue + own.tail + own.epilogue, *own.iterations[:stages])
         )
         yield from map(GridProgram, parts, self.executions())
@@ -120,19 +120,22 @@ class TileKernel(CountedKernel[Op]):
     def executions(self) -> Sequence[int]:
         """Return how often the grid executes each of ``programs``."""
         tiled, stages = self.scenario.grid.tiled, self.scenario.tiling.stages
-        ctas = tiled.m * tiled.n
         times = []
-        for slice_ in range(tiled.slices):
-            k_tiles = self.scenario.k_iterations(slice_)
+        for own, slices in self.slice_programs:
+            ctas, k_tiles = tiled.m * tiled.n * len(slices), len(own.iterations)
             times += [ctas, *(ctas * len(range(slot, k_tiles, stages)) for slot in range(min(k_tiles, stages)))]
         return times
 
     @cached_property
-    def slice_programs(self) -> tuple[Program, ...]:
-        """The program of each split-K slice."""
+    def slice_programs(self) -> tuple[tuple[Program, tuple[int, ...]], ...]:
+        """The programs of the split-K slices, and the slices that execute each: all but the last are often alike."""
         scenario = self.scenario
-        slices = range(scenario.grid.tiled.slices)
-        return tuple(program(scenario, scenario.k_iterations(slice_), slice_) for slice_ in slices)
+        alike: dict[tuple[int, OutputOp], list[int]] = {}
+        for slice_ in range(scenario.grid.tiled.slices):
+            alike.setdefault((scenario.k_iterations(slice_), slice_output_op(scenario, slice_)), []).append(slice_)
+        return tuple(
+            (program(scenario, k_tiles, slices[0]), tuple(slices)) for (k_tiles, _), slices in alike.items()
+        )
 
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""
@@ -183,15 +186,15 @@ class TileKernel(CountedKernel[Op]):
         signatures = grid_fetches(operand, tiled, self.scenario.k_iterations()).signature
         stages = operand.tiling.stages
         wavefronts = ideal = 0
-        for slice_, own in enumerate(self.slice_programs):
+        for own, slices in self.slice_programs:
             first = _predicated_fetches(own.iterations[0], side) if own.iterations else set()
             number = np.array(sorted({one + k for one in first for k in range(len(own.iterations))}), dtype=np.int64)
-            alike = signatures[:, slice_, number] * stages + number % stages
+            alike = signatures[:, slices][..., number] * stages + number % stages
             _, places, count = np.unique(alike, return_index=True, return_counts=True)
             valid: dict[int, BoolArray] = {}
             for place, times in zip(places.tolist(), count.tolist(), strict=True):
-                tile, index = divmod(place, len(number))
-                fetch = int(number[index])
+                tile, own_slice, index = (int(one) for one in np.unravel_index(place, alike.shape))
+                slice_, fetch = slices[own_slice], int(number[index])
                 signature = int(signatures[tile, slice_, fetch])
                 if signature not in valid:
                     valid[signature] = over_warps(operand.iterator(tile, slice_).fetch(fetch).valid)

@@ -26,6 +26,7 @@ from gpusim.lower.sass.emulate import Load
 from gpusim.lower.stream import Stream
 from gpusim.lower.stream_file import CompiledStream
 from gpusim.machine.spec import Machine
+from gpusim.numerics.output_op import OutputOp, slice_output_op
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import (
@@ -68,6 +69,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         super().__init__(scenario)
         self.machine = machine
         self._estimated: dict[Program, Stream] = {}
+        self._streams: dict[tuple[int, OutputOp], Stream] = {}
         self._bytes_of: dict[int, IntArray] = {}
 
     # --- its CTAs ---
@@ -79,8 +81,12 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
 
     def _tile(self, cta: int) -> tuple[int, int, int]:
         """Return (tile m, tile n, slice) of a CTA."""
-        tile_m, tile_n, slice_ = self.tiles[self.launched[cta]].tolist()
-        return tile_m, tile_n, slice_
+        return self._launched_tiles[cta]
+
+    @cached_property
+    def _launched_tiles(self) -> list[tuple[int, int, int]]:
+        """(tile m, tile n, slice) of every CTA."""
+        return list(zip(*self.tiles[self.launched].T.tolist(), strict=True))
 
     def behaviour(self, cta: int) -> int:
         """Return the CTA's split-K slice. Slices may have equal programs, but wait for different semaphore values."""
@@ -95,7 +101,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     @cached_property
     def _of_tile(self) -> dict[tuple[int, ...], int]:
         """The CTA of every (tile m, tile n, slice)."""
-        return {tuple(tile): cta for cta, tile in enumerate(self.tiles[self.launched].tolist())}
+        return {tile: cta for cta, tile in enumerate(self._launched_tiles)}
 
     def follows(self, cta: int) -> int:
         """Return the CTA of the slice before, which a serial split-K's semaphore waits for, or -1."""
@@ -188,10 +194,13 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
             lent = self.lender.stream(behaviour, origin)
             segments = (replace(one, trips=trips) if one.name == "mainloop" else one for one in lent.segments)
             return replace(lent, segments=tuple(segments))
-        runs = program(self.scenario, trips, behaviour)
-        if runs not in self._estimated:
-            self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
-        return self._estimated[runs]
+        alike = trips, slice_output_op(self.scenario, behaviour)
+        if alike not in self._streams:
+            runs = program(self.scenario, trips, behaviour)
+            if runs not in self._estimated:
+                self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
+            self._streams[alike] = self._estimated[runs]
+        return self._streams[alike]
 
     @cached_property
     def specialisation(self) -> Specialisation:

@@ -6,7 +6,7 @@ and where its lengths end.
 """
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -96,8 +96,7 @@ def block_advance(scenario: AttentionScenario, ctas: IntArray) -> BlockAdvance:
     """
     problem = scenario.problem
     block, head, batch = ctas.T
-    lengths_q = np.array(problem.lengths_q, dtype=np.int64)[batch]
-    lengths_k = np.array(problem.lengths_k, dtype=np.int64)[batch]
+    lengths_q, lengths_k = problem.queries_of(batch), problem.keys_of(batch)
     start = block * scenario.queries_per_block
     offset = lengths_k - lengths_q if problem.mask == "causal_bottom_right" else np.zeros_like(start)
     keys = lengths_k
@@ -166,20 +165,23 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
     Return the key blocks of every CTA in launch order, ascending; None for a CTA that finds no query.
 
     A block is masked where a score is invisible, as kernels_cuda/attention/shape.cuh has it: golden, and the schedule
-    from it, mask one more, which ends where the first query's sight does.
+    from it, mask one more, which ends where the first query's sight does. CTAs that walk alike have one tuple.
     """
-    ctas = launched_ctas(scenario)
-    advance = block_advance(scenario, ctas)
+    advance = block_advance(scenario, launched_ctas(scenario))
     seen_by_all = advance.num_keys
     if scenario.problem.mask != "none":
         seen_by_all = np.clip(advance.query_start + advance.causal_offset + 1, 0, advance.num_keys)
-    whole = seen_by_all // scenario.keys_per_block
-    return tuple(
-        tuple(replace(block, masked=block.number >= int(whole[cta])) for block in key_blocks(scenario, advance, cta))
-        if advance.active[cta]
-        else None
-        for cta in range(len(ctas))
+    each = scenario.keys_per_block
+
+    @cache
+    def walk(keys: int, whole: int) -> tuple[KeyBlock, ...]:
+        starts = enumerate(range(0, keys, each))
+        return tuple(KeyBlock(number, min(each, keys - start), masked=number >= whole) for number, start in starts)
+
+    walks = zip(
+        advance.active.tolist(), advance.num_keys.tolist(), (seen_by_all // each).tolist(), strict=True
     )
+    return tuple(walk(keys, whole) if active else None for active, keys, whole in walks)
 
 
 def operand_access(

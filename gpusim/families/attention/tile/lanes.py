@@ -188,9 +188,14 @@ class AttentionLanes(Lanes[Step]):
 
     def cta(self, block: int) -> "AttentionCta":
         """Return the CTA of a block, at the place that the kernel gives it."""
-        walked = cta_blocks(self.scenario)[block] or ()
+        walked = self._blocks[block] or ()
         onward = walked[::-1] if self.scenario.flash else walked
         return AttentionCta(self, self._places[block : block + 1], onward)
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[KeyBlock, ...] | None, ...]:
+        """Key blocks of every CTA; None where it finds no query."""
+        return cta_blocks(self.scenario)
 
     @cached_property
     def _places(self) -> IntArray:
