@@ -91,19 +91,19 @@ class GlobalRow(NamedTuple):
     kept: bool = False
 
 
-class Fetch(NamedTuple):
+class Fetches(NamedTuple):
     """
-    One fetch of a CTA, and how it lies to others of its row, in any CTA.
+    The fetches of one row of a CTA, by turn, and how they lie to others of the row, in any CTA.
 
     Attributes:
-        number: Its number, as ``CtaLanes.fetched`` takes it.
+        number: Number of each, as ``CtaLanes.fetched`` takes it.
         alike: Equal for fetches with equal predicates whose valid offsets differ by one constant, whole 128-byte lines.
         base: Offset in elements; of alike fetches, bases differ by that constant.
     """
 
-    number: int
-    alike: Hashable
-    base: int
+    number: IntArray
+    alike: IntArray
+    base: IntArray
 
 
 class CtaLanes(ABC, Generic[StepT]):
@@ -122,8 +122,8 @@ class CtaLanes(ABC, Generic[StepT]):
         """Return one fetch of an operand (``Lanes.target``), with arrays of shape [threads, accesses, vecs]."""
 
     @abstractmethod
-    def fetches(self) -> list[list[Fetch]]:
-        """Return every fetch, by row and turn."""
+    def fetches(self) -> list[Fetches]:
+        """Return every fetch, by row."""
 
     @abstractmethod
     def outputs(self) -> list[GlobalRow]:

@@ -1,11 +1,14 @@
 """Turns decoded code and footprints of CTAs into the columns that the core executes."""
 
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from gpusim.schedule.lanes import CtaLanes, Fetch
+import numpy as np
+
+from gpusim.schedule.lanes import CtaLanes, Fetches
 from gpusim.sim.code import Assembly, Decoded
-from gpusim.sim.core.columns import Code, Data, column
+from gpusim.sim.core.columns import Code, Column, Data, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
@@ -96,8 +99,8 @@ class DataTables:
         self._kernel, self._warps, self._walk, self._first_wave = kernel, warps, walk, first_wave
         self._lanes = kernel.lanes()
         self._patterns = Patterns()
-        self._columns: dict[str, list[int]] = {
-            name: []
+        self._columns: dict[str, Column] = {
+            name: array("q")
             for name in (
                 *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
                 *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
@@ -108,7 +111,7 @@ class DataTables:
         self._statuses: dict[Hashable, int] = {}
         self._status_of: dict[tuple[int, int], int] = {}
         self._brought: Mapping[tuple[int, int], int] = {}
-        self._alike: dict[tuple[int, Hashable], tuple[int, int | None, int]] = {}
+        self._alike: dict[tuple[int, int], tuple[int, int, int]] = {}
         self._outputs: dict[int, int] = {}
         self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
         self._tensors: list[int] | None = None
@@ -130,13 +133,13 @@ class DataTables:
         outputs = max((len(own) for _, _, own, _ in found), default=0)
         for cta, (fetches, statuses, own, status) in zip(ctas, found, strict=True):
             columns["program"].append(programs[kernel.behaviour(cta)])
-            columns["row_fetch"] += [*fetches, *[0] * (rows - len(fetches))]
-            columns["row_status"] += [*statuses, *[0] * (rows - len(statuses))]
-            columns["row_output"] += [*own, *[0] * (outputs - len(own))]
+            columns["row_fetch"].extend([*fetches, *[0] * (rows - len(fetches))])
+            columns["row_status"].extend([*statuses, *[0] * (rows - len(statuses))])
+            columns["row_output"].extend([*own, *[0] * (outputs - len(own))])
             padded = [*status, *[L2Status(0, 0)] * (outputs - len(status))]
-            columns["found_slow"] += [one.slow for one in padded]
-            columns["found_missed"] += [one.missed for one in padded]
-            columns["found_first"] += [int(one.first) for one in padded]
+            columns["found_slow"].extend([one.slow for one in padded])
+            columns["found_missed"].extend([one.missed for one in padded])
+            columns["found_first"].extend([int(one.first) for one in padded])
         columns["touched"].append(len(columns["line"]))
         number = {cta: place for place, cta in enumerate(ctas)}
         follows = [number.get(kernel.follows(cta), -1) for cta in ctas]
@@ -190,15 +193,15 @@ class DataTables:
             if known not in self._status_of:
                 if (key, brought) not in self._statuses:
                     self._statuses[key, brought] = len(self._columns["slow"])
-                    self._columns["slow"] += key.slow
-                    self._columns["brought"] += [brought] * len(key)
-                    self._columns["shared"] += key.shared
-                    self._columns["looked"] += key.looked
+                    self._columns["slow"].extend(key.slow)
+                    self._columns["brought"].extend([brought] * len(key))
+                    self._columns["shared"].extend(key.shared)
+                    self._columns["looked"].extend(key.looked)
                 self._status_of[known] = self._statuses[key, brought]
             firsts.append(self._status_of[known])
         return firsts
 
-    def _fetched(self, row: int, fetches: Sequence[Fetch], lanes: CtaLanes[Any], wave: int) -> int:
+    def _fetched(self, row: int, fetches: Fetches, lanes: CtaLanes[Any], wave: int) -> int:
         """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
         kernel, columns = self._kernel, self._columns
         tensor = kernel.tensor_of(row)
@@ -206,15 +209,20 @@ class DataTables:
         bits, table, around = operand.bits, copy_table(operand), not kernel.cached_in_l1(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
-        for number, alike, base in fetches:
-            if (row, alike) not in self._alike:
-                access = lanes.fetched(row, number)
+        alike, places, which = np.unique(fetches.alike, return_index=True, return_inverse=True)
+        known = np.zeros((len(alike), 3), dtype=np.int64)
+        for one in np.argsort(places).tolist():
+            key, place = (row, int(alike[one])), int(places[one])
+            if key not in self._alike:
+                base, access = int(fetches.base[place]), lanes.fetched(row, int(fetches.number[place]))
                 line, pattern = self._patterns.copies(access, table, operand.access_bytes, around_l1=around)
-                self._alike[row, alike] = self._number(pattern), line, base
-            known, line, at = self._alike[row, alike]
-            columns["pattern"].append(known)
-            lines = 0 if line is None else line + (base - at) * bits // LINE_BITS
-            columns["fetch_line"].append(first_line + lines)
+                # Where nothing is touched, no line is asked for.
+                self._alike[key] = self._number(pattern), -1 if line is None else line, base
+            known[one] = self._alike[key]
+        pattern_of, line_of, at = known[which].T
+        lines = np.where(line_of < 0, 0, line_of + (fetches.base - at) * bits // LINE_BITS)
+        columns["pattern"].frombytes(np.ascontiguousarray(pattern_of).tobytes())
+        columns["fetch_line"].frombytes((first_line + lines).tobytes())
         return first
 
     def _number(self, pattern: FetchPattern) -> int:
@@ -227,12 +235,12 @@ class DataTables:
             for vecs, wavefronts_of_vecs in zip(pattern.requests, pattern.wavefronts, strict=True):
                 for warps, wavefronts in zip(vecs, wavefronts_of_vecs, strict=True):
                     idle = self._warps - len(warps)
-                    columns["l1_wavefronts"] += [*wavefronts, *[0] * idle]
+                    columns["l1_wavefronts"].extend([*wavefronts, *[0] * idle])
                     for sectors, lines in [*warps, *[(0, ())] * idle]:
                         columns["asked"].append(sectors)
                         columns["touched"].append(len(columns["line"]))
-                        columns["line"] += [line for line, _ in lines]
-                        columns["mask"] += [mask for _, mask in lines]
+                        columns["line"].extend([line for line, _ in lines])
+                        columns["mask"].extend([mask for _, mask in lines])
         return self._known[id(pattern)]
 
     def _output(self, row: Any) -> int:
@@ -241,5 +249,5 @@ class DataTables:
         if id(known) not in self._outputs:
             self._outputs[id(known)] = len(sectors)
             for warps in known:
-                sectors += [*warps, *[0] * (self._warps - len(warps))]
+                sectors.extend([*warps, *[0] * (self._warps - len(warps))])
         return self._outputs[id(known)]

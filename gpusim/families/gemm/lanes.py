@@ -3,10 +3,12 @@
 from collections.abc import Hashable, Sequence
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from gpusim.arrays import IntArray
 from gpusim.layout.banks import STANDARD, Banks
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, at_access, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes, Reached, at_access, at_output
 from gpusim.schedule.ops import (
     CopyAsync,
     FragmentLoad,
@@ -19,7 +21,7 @@ from gpusim.schedule.ops import (
 )
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.operand import SIDES, Operand
-from gpusim.tile.requests import grid_fetches
+from gpusim.tile.requests import GridFetches, grid_fetches
 from gpusim.units import LINE_BITS, WARP_SIZE
 
 
@@ -36,6 +38,12 @@ class GemmLanes(Lanes[Op]):
     def tiles(self) -> IntArray:
         """(tile m, tile n, slice) of every block by linear index; -1 for a block without a tile. Shape [blocks, 3]."""
         return self.scenario.grid.cta_tiles()
+
+    @cached_property
+    def grid_fetches(self) -> dict[str, GridFetches]:
+        """Every fetch of each operand's tiles."""
+        scenario = self.scenario
+        return {side: grid_fetches(self.operands[side], scenario.grid.tiled, scenario.k_iterations()) for side in SIDES}
 
     def cta(self, block: int) -> "GemmCta":
         """Return the global-memory accesses of a block's CTA."""
@@ -94,14 +102,13 @@ class GemmCta(CtaLanes[Op]):
         # Ops alternate between fetches of both operands.
         self._fetch = lru_cache(maxsize=8)(self._one_fetch)
 
-    def fetches(self) -> list[list[Fetch]]:
-        """Return every fetch, indexed [operand][fetch]."""
-        scenario, count = self._lanes.scenario, self._fetches
-        rows = []
+    def fetches(self) -> list[Fetches]:
+        """Return every fetch by operand."""
+        count, rows = self._fetches, []
         for side, tile in zip(SIDES, (self.tile_m, self.tile_n), strict=True):
-            found = grid_fetches(self._lanes.operands[side], scenario.grid.tiled, scenario.k_iterations())
-            signature, base = (one[tile, self.slice_, :count].tolist() for one in found)
-            rows.append(list(map(Fetch, range(count), signature, base)))
+            found = self._lanes.grid_fetches[side]
+            signature, base = (one[tile, self.slice_, :count] for one in found)
+            rows.append(Fetches(np.arange(count), signature, base))
         return rows
 
     def fetched(self, row: int, number: int) -> GlobalAccess:

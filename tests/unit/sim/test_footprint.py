@@ -22,7 +22,7 @@ def test_the_footprint_has_the_sectors_that_the_counters_count(scenario):
     block = int(np.flatnonzero((kernel.tiles == [1, 0, 0]).all(axis=1))[0])
     cta, patterns = kernel.lanes().cta(block), Patterns()
     for operand, tile in ((0, 1), (1, 0)):
-        copies = [cta.fetched(operand, fetch.number) for fetch in cta.fetches()[operand]]
+        copies = [cta.fetched(operand, number) for number in cta.fetches()[operand].number.tolist()]
         filled = copy_table(scenario.operand("ab"[operand]))
         found = [patterns.copies(access, filled, 16, around_l1=False) for access in copies]
         sectors = np.array(

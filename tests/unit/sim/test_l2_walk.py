@@ -1,5 +1,6 @@
 """What a grid finds in the L2, in the order of its CTAs, with the arithmetic on paper."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,23 +13,30 @@ from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.machine.spec import L2MergingSpec
+from gpusim.sim.core.engine import chosen, engine
 from gpusim.sim.footprint import L2Status
-from gpusim.sim.l2_walk import L2Walk, LruGranules
+from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.stack_distance import missed_fetches
-from gpusim.sim.timed_kernel import Touch
 
 
-def test_the_walk_misses_once_then_hits_until_it_is_driven_out():
+@pytest.fixture(params=("interpreted", "compiled"))
+def granules(request):
+    """Each execution's granules, where it is at hand."""
+    with chosen("interpreted" if request.param == "interpreted" else "auto"):
+        return engine().module.Granules
+
+
+def test_the_walk_misses_once_then_hits_until_it_is_driven_out(granules):
     """Room for 1000 bytes; granules of 400: a, b, a, then c drives b out."""
-    held = LruGranules(1000)
-    log = [(name, held.touch(Touch((0, name, 0, 0), 1, 400))) for name in (1, 2, 1, 3, 1, 2)]
+    held = granules(1000, 4)
+    log = [(name, held.touch(name, 1, 400)) for name in (1, 2, 1, 3, 1, 2)]
 
     assert log == [(1, 1), (2, 1), (1, 0), (3, 1), (1, 0), (2, 1)]
 
 
-def test_the_walk_misses_only_the_pixels_that_are_new():
-    held = LruGranules(1 << 20)
-    log = [held.touch(Touch((0, 0, 0, 0), parts, 128)) for parts in (0b0011, 0b0110, 0b0111)]
+def test_the_walk_misses_only_the_pixels_that_are_new(granules):
+    held = granules(1 << 20, 1)
+    log = [held.touch(0, parts, 128) for parts in (0b0011, 0b0110, 0b0111)]
 
     assert log == [0b0011, 0b0100, 0]
 
@@ -36,6 +44,59 @@ def test_the_walk_misses_only_the_pixels_that_are_new():
 def with_l2(capacity):
     """An H200 with an L2 of one partition and so many bytes, before which four requests are merged."""
     return replace(H200, l2=replace(H200.l2, bytes=capacity, partitions=1, merging=L2MergingSpec(most=4, window=0)))
+
+
+class OldestFirst:
+    """A cache as it is told: granules in a dictionary, in the order of use."""
+
+    def __init__(self, capacity):
+        self.capacity, self.held = capacity, {}
+
+    def touch(self, granule, parts, size):
+        known, brought = self.held.pop(granule, (0, 0))
+        missing = parts & ~known
+        self.held[granule] = known | missing, brought + missing.bit_count() * size
+        while sum(size for _, size in self.held.values()) > self.capacity and len(self.held) > 1:
+            del self.held[next(iter(self.held))]
+        return missing
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.tuples(st.integers(0, 5), st.integers(1, (1 << 16) - 1)), max_size=4), min_size=1, max_size=12
+    ),
+    keys=st.integers(1, 3),
+    capacity=st.integers(1, 150),
+    execution=st.sampled_from(["interpreted", "auto"]),
+)
+@settings(deadline=None, max_examples=150)
+def test_what_fetches_find_is_what_a_list_in_the_order_of_use_finds(rows, keys, capacity, execution):
+    """
+    Rows of touches, ``keys`` of them a turn; parts of granule g take g + 1 bytes.
+
+    Slow is what is missing, or was in this turn; fresh what nobody has touched in it.
+    """
+    held, expected = OldestFirst(capacity), []
+    for number, row in enumerate(rows):
+        if number % keys == 0:
+            coming, touched = Counter(), Counter()
+        found = np.zeros(4, dtype=np.int64)
+        for granule, parts in row:
+            missing = held.touch(granule, parts, granule + 1)
+            coming[granule] |= missing
+            masks = parts, missing, parts & coming[granule], parts & ~touched[granule]
+            touched[granule] |= parts
+            found += [mask.bit_count() * (granule + 1) for mask in masks]
+        expected.append(found.tolist())
+    flat = [(number, granule, parts, granule + 1) for number, row in enumerate(rows) for granule, parts in row]
+    columns = [np.array(one, dtype=np.int64) for one in zip(*flat, strict=True)] or [np.zeros(0, dtype=np.int64)] * 4
+    figures, turns = np.zeros((4, len(rows)), dtype=np.int64), 1 + np.arange(len(rows)) // keys
+    with chosen(execution):
+        engine().module.Granules(capacity, 6).walk(
+            list(map(memoryview, columns)), memoryview(turns), list(map(memoryview, figures))
+        )
+
+    assert figures.T.tolist() == expected
 
 
 def walk_of(scenario, resident, waves, machine=H200):
@@ -161,13 +222,13 @@ def test_the_closed_form_is_the_walk_of_every_granule(seed, resident, capacity):
 @settings(deadline=None, max_examples=300)
 def test_data_is_missed_where_what_was_used_since_does_not_fit(waves, sizes, capacity):
     """Also where a single fetch is larger than the cache."""
-    held = LruGranules(capacity)
+    held = OldestFirst(capacity)
     expected = [[[False] * 3 for _ in streams] for streams in waves]
     for wave, streams in enumerate(waves):
         for turn in range(3):
             for row, stream in enumerate(streams):
                 if sizes[stream][turn]:
-                    expected[wave][row][turn] = bool(held.touch(Touch((stream, turn), 1, sizes[stream][turn])))
+                    expected[wave][row][turn] = bool(held.touch((stream, turn), 1, sizes[stream][turn]))
 
     assert [one.tolist() for one in missed_fetches(waves, np.array(sizes), capacity, 0)] == expected
 

@@ -89,8 +89,8 @@ def check_every_access(kernel):
             around = not kernel.cached_in_l1(row)
             operand = lanes.operands[kernel.copied[kernel.tensor_of(row)]]
             filled, lane_bytes = copy_table(operand), operand.access_bytes
-            for turn, fetch in enumerate(fetches):
-                access = own.fetched(row, fetch.number)
+            for turn, number in enumerate(fetches.number.tolist()):
+                access = own.fetched(row, number)
                 first, pattern = Patterns().copies(access, filled, lane_bytes, around_l1=around)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
                 expected = [

@@ -35,9 +35,9 @@ from gpusim.families.attention.tile.operands import (
 from gpusim.families.attention.tile.shape import ROW_STATISTICS, attention_shape
 from gpusim.families.attention.tile.statistics import buffer_access, lse_access, statistic_lanes, statistic_words
 from gpusim.layout.banks import STANDARD, Banks
-from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_access, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
-from gpusim.tile.global_access import GlobalAccess
+from gpusim.tile.global_access import GlobalAccess, packed
 from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.operand import SIDES, Operand
 from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
@@ -223,12 +223,12 @@ class AttentionCta(CtaLanes[Step]):
         place = self._lanes.rows[row]
         return self._fetch(*place, 0 if place[0] == "q" else number)
 
-    def fetches(self) -> list[list[Fetch]]:
+    def fetches(self) -> list[Fetches]:
         """Return every fetch by row, and by the place of its key block in the walk."""
         of_tensor = {tensor: self._fetches(tensor) for tensor in COPIED}
         return [of_tensor[tensor] for tensor, _, _ in self._lanes.rows]
 
-    def _fetches(self, tensor: CopiedTensor) -> list[Fetch]:
+    def _fetches(self, tensor: CopiedTensor) -> Fetches:
         """
         Return the fetches of any row of a tensor.
 
@@ -236,16 +236,15 @@ class AttentionCta(CtaLanes[Step]):
         line.
         """
         scenario, advance, bits = self._lanes.scenario, self._advance, self._lanes.operands[tensor].bits
+        number = np.array([block.number for block in self._walked], dtype=np.int64)
         if tensor == "q":
-            queries, base = min(int(advance.num_queries[0]), scenario.queries_per_block), int(advance.q[0])
-            return [Fetch(0, (queries, base * bits % LINE_BITS), base)] * len(self._walked)
-        first = int((advance.k if tensor == "k" else advance.v)[0])
+            rows = np.full_like(number, min(int(advance.num_queries[0]), scenario.queries_per_block))
+            base = np.full_like(number, advance.q[0])
+            return Fetches(np.zeros_like(number), packed((rows, 1), (base * bits % LINE_BITS, LINE_BITS)), base)
+        rows = np.array([block.keys for block in self._walked], dtype=np.int64)
         each = scenario.keys_per_block * row_stride(scenario, tensor)
-        bases = [first + block.number * each for block in self._walked]
-        return [
-            Fetch(block.number, (block.keys, base * bits % LINE_BITS), base)
-            for block, base in zip(self._walked, bases, strict=True)
-        ]
+        base = (advance.k if tensor == "k" else advance.v) + number * each
+        return Fetches(number, packed((rows, 1), (base * bits % LINE_BITS, LINE_BITS)), base)
 
     def alike_outputs(self) -> Hashable:
         """Return the queries that exist, and the places in a line where output, buffer and log-sum-exps begin."""

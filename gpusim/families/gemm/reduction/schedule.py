@@ -20,7 +20,7 @@ from gpusim.numerics.output_op import reduction_output_op
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram
 from gpusim.schedule.kernel import Fill, FragmentTile
-from gpusim.schedule.lanes import CtaLanes, Fetch, GlobalRow, Lanes, Reached, Shared, at_output
+from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes, Reached, Shared, at_output
 from gpusim.schedule.ops import LoadBias, LoadPartial, LoadSource, Op, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess
 
@@ -99,7 +99,7 @@ class ReductionCta(CtaLanes[Op]):
     def _access(self) -> ReductionAccess:
         return self._lanes.tile.access(self._block)
 
-    def fetches(self) -> list[list[Fetch]]:
+    def fetches(self) -> list[Fetches]:
         """Return an empty list: a reduction fetches no operand."""
         return []
 

@@ -200,7 +200,7 @@ def test_copies_are_in_the_order_of_the_walk(mainloop, walked):
     cta = lanes.cta(0)
     row = [tensor for tensor, _, _ in lanes.rows].index("k")
 
-    assert tuple(fetch.number for fetch in cta.fetches()[row]) == walked
+    assert tuple(cta.fetches()[row].number.tolist()) == walked
 
 
 def test_each_store_reaches_the_tensor_of_its_phase():
