@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import re
-import tomllib
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -17,7 +16,7 @@ from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
 from gpusim.machine.masks import tell_anew
 from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
-from gpusim.machine.text_file import read_text_file
+from gpusim.machine.text_file import parse_toml, read_text_file
 from gpusim.units import VECTOR_BITS
 
 _TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9}")
@@ -98,8 +97,8 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
         BadInput: The text is not TOML or breaks a rule; the message names file and key.
     """
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
+        data = parse_toml(text)
+    except ValueError as error:  # not TOML, a key too long, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
     return read_machine(data, name, where)
 

@@ -1,10 +1,28 @@
-"""Reads a text file that a user has written: UTF-8 with or without a byte order mark, of bounded size."""
+"""Reads a text file that a user has written: UTF-8 with or without a byte order mark, of bounded size; and its TOML."""
 
+import re
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 MOST_BYTES = 1 << 20
 """Most bytes of a scenario or a machine file: some hundred times the largest that comes with gpusim."""
+
+MOST_KEY_PARTS, MOST_KEY_LENGTH = 8, 1000
+"""
+Most parts of a dotted key, and most characters: twice as many parts as any key of a scenario or a machine file has.
+
+``tomllib`` takes time and memory that grow with the square of the parts.
+"""
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_PARTS = re.compile(_PART)
+_DOTTED = re.compile(
+    rf"""#[^\n]*|\"{{3}}(?s:.)*?\"{{3}}|'{{3}}(?s:.)*?'{{3}}|(?P<key>{_PART}(?:[ \t]*\.[ \t]*{_PART})*)"""
+    r"(?P<assigned>[ \t]*=)?"
+)
+"""Comments and long strings, which hold no key, and everything that may be a dotted key: values are shorter."""
 
 STANDARD_INPUT = "-"
 """What stands for standard input in place of a path."""
@@ -32,3 +50,26 @@ def read_text_file(path: str | Path, *, what: str) -> str:
     if len(content) > MOST_BYTES:
         raise ValueError(f"a {what} has at most {MOST_BYTES} bytes")
     return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """
+    Return the data of a TOML text.
+
+    Raises:
+        ValueError: It is not TOML; or a key is longer than ``MOST_KEY_LENGTH``, or has more than ``MOST_KEY_PARTS``.
+    """
+    for match in _DOTTED.finditer(text):
+        key = match["key"]
+        if key is None or len(key) <= 2 * MOST_KEY_PARTS:
+            continue
+        line, parts = text.count("\n", 0, match.start()) + 1, len(_PARTS.findall(key))
+        if parts > MOST_KEY_PARTS:
+            raise ValueError(f"a key has at most {MOST_KEY_PARTS} parts, not {parts} (at line {line})")
+        # A string alone is a value, of any length, unless one is assigned to it.
+        if (parts > 1 or match["assigned"]) and len(key) > MOST_KEY_LENGTH:
+            raise ValueError(f"a key has at most {MOST_KEY_LENGTH} characters, not {len(key)} (at line {line})")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("tables and lists lie too deep in each other") from error

@@ -1,6 +1,5 @@
 """The reader of scenario files: from TOML to a validated ``Scenario`` of any of the given kinds."""
 
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, c
 from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.load import is_path
-from gpusim.machine.text_file import STANDARD_INPUT, read_text_file
+from gpusim.machine.text_file import STANDARD_INPUT, parse_toml, read_text_file
 from gpusim.scenario.models import Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
@@ -108,8 +107,8 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
     except ValueError as error:  # too large, or a path with a null byte
         raise BadInput(f"scenario must be a readable file: {error} ({shown(where)})") from error
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: not TOML, or an integer of thousands of digits
+        data = parse_toml(text)
+    except ValueError as error:  # not TOML, a key too long, or an integer of thousands of digits
         raise BadInput(f"scenario must be TOML: {error} ({where})") from error
     return overridden(data, where, overrides, Path(path).parent, printable(Path(path).stem))
 

@@ -2,11 +2,11 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpusim.errors import BadInput
+from gpusim.machine.text_file import MOST_KEY_PARTS, parse_toml
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -83,10 +83,12 @@ def read_override(text: str) -> tuple[str, object]:
     key, equals, right = text.partition("=")
     key, right = key.strip(), right.strip()
     if "\n" in text or not equals or not all(_BARE_KEY.fullmatch(part) for part in key.split(".")):
-        raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {quoted(text)}")
+        raise BadInput(f"--set must be KEY=VALUE with a dotted key, got {shown(text)}")
+    if len(key.split(".")) > MOST_KEY_PARTS:
+        raise BadInput(f"--set must be KEY=VALUE with at most {MOST_KEY_PARTS} parts of KEY, got {shown(text)}")
     try:
-        return key, tomllib.loads(f"value = {right}")["value"]
-    except (ValueError, RecursionError):  # ValueError: not TOML, or an integer of thousands of digits
+        return key, parse_toml(f"value = {right}")["value"]
+    except ValueError:  # not TOML, or an integer of thousands of digits
         return key, right
 
 

@@ -1,6 +1,5 @@
 """The axes of a sweep: which keys vary, over which values, and the points that are their product."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import BadInput
+from gpusim.machine.text_file import parse_toml, read_text_file
 from gpusim.scenario.text import read_override, toml_value
 
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
@@ -62,10 +62,10 @@ def axes_of_file(path: Path) -> tuple[Axis, ...]:
         BadInput: The file is missing, is not TOML, or is not of this form.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = parse_toml(read_text_file(path, what="file of axes"))
     except OSError as error:
         raise BadInput(f"--axes must be a readable file, got {str(path)!r} ({error.strerror or error})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadInput(f"--axes must be TOML: {error} ({path})") from error
     return axes_of(dict(_flat(data, "")), str(path))
 
