@@ -97,7 +97,8 @@ class Fetches(NamedTuple):
 
     Attributes:
         number: Number of each, as ``CtaLanes.fetched`` takes it.
-        alike: Equal for fetches with equal predicates whose valid offsets differ by one constant, whole 128-byte lines.
+        alike: Equal for fetches with equal predicates whose valid offsets differ by one constant, whole 128-byte lines;
+            small numbers from 0 on.
         base: Offset in elements; of alike fetches, bases differ by that constant.
     """
 

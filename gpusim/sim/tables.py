@@ -2,10 +2,12 @@
 
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from gpusim.arrays import IntArray
 from gpusim.schedule.lanes import CtaLanes, Fetches
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Column, Data, column
@@ -13,7 +15,7 @@ from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import AnyKernel
-from gpusim.tile.lanes import copy_table
+from gpusim.tile.lanes import SharedTable, copy_table
 from gpusim.units import LINE_BITS
 
 _COPIED = (
@@ -22,6 +24,8 @@ _COPIED = (
     *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "apart", "activity"),
 )
 """Fields of ``Decoded`` that are columns as they stand."""
+
+_NOTHING_KNOWN = np.zeros((0, 3), dtype=np.int64)
 
 _TARGET = ("row", "turn", "access", "vec")
 
@@ -99,6 +103,7 @@ class DataTables:
         self._kernel, self._warps, self._walk, self._first_wave = kernel, warps, walk, first_wave
         self._lanes = kernel.lanes()
         self._patterns = Patterns()
+        self._row = cache(self._row_figures)
         self._columns: dict[str, Column] = {
             name: array("q")
             for name in (
@@ -111,7 +116,7 @@ class DataTables:
         self._statuses: dict[Hashable, int] = {}
         self._status_of: dict[tuple[int, int], int] = {}
         self._brought: Mapping[tuple[int, int], int] = {}
-        self._alike: dict[tuple[int, int], tuple[int, int, int]] = {}
+        self._alike: dict[int, IntArray] = {}
         self._outputs: dict[int, int] = {}
         self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
         self._tensors: list[int] | None = None
@@ -201,29 +206,39 @@ class DataTables:
             firsts.append(self._status_of[known])
         return firsts
 
+    def _row_figures(self, row: int) -> tuple[int, int, int, SharedTable, bool]:
+        """Return a row's tensor, bits of its elements, bytes of an access, table of its copies, and whether around L1."""
+        tensor = self._kernel.tensor_of(row)
+        operand = self._lanes.operands[self._kernel.copied[tensor]]
+        return tensor, operand.bits, operand.access_bytes, copy_table(operand), not self._kernel.cached_in_l1(row)
+
     def _fetched(self, row: int, fetches: Fetches, lanes: CtaLanes[Any], wave: int) -> int:
         """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
-        kernel, columns = self._kernel, self._columns
-        tensor = kernel.tensor_of(row)
-        operand = self._lanes.operands[kernel.copied[tensor]]
-        bits, table, around = operand.bits, copy_table(operand), not kernel.cached_in_l1(row)
+        columns, (tensor, bits, access_bytes, table, around) = self._columns, self._row(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
-        alike, places, which = np.unique(fetches.alike, return_index=True, return_inverse=True)
-        known = np.zeros((len(alike), 3), dtype=np.int64)
-        for one in np.argsort(places).tolist():
-            key, place = (row, int(alike[one])), int(places[one])
-            if key not in self._alike:
-                base, access = int(fetches.base[place]), lanes.fetched(row, int(fetches.number[place]))
-                line, pattern = self._patterns.copies(access, table, operand.access_bytes, around_l1=around)
+        if len(fetches.alike):
+            known = self._known_of(row, int(fetches.alike.max()))
+            places = dict[int, int]()
+            for place in np.flatnonzero(known[fetches.alike, 0] < 0).tolist():
+                places.setdefault(int(fetches.alike[place]), place)
+            for alike, place in places.items():
+                access = lanes.fetched(row, int(fetches.number[place]))
+                line, pattern = self._patterns.copies(access, table, access_bytes, around_l1=around)
                 # Where nothing is touched, no line is asked for.
-                self._alike[key] = self._number(pattern), -1 if line is None else line, base
-            known[one] = self._alike[key]
-        pattern_of, line_of, at = known[which].T
-        lines = np.where(line_of < 0, 0, line_of + (fetches.base - at) * bits // LINE_BITS)
-        columns["pattern"].frombytes(np.ascontiguousarray(pattern_of).tobytes())
-        columns["fetch_line"].frombytes((first_line + lines).tobytes())
+                known[alike] = self._number(pattern), -1 if line is None else line, fetches.base[place]
+            pattern_of, line_of, at = known[fetches.alike].T
+            lines = np.where(line_of < 0, 0, line_of + (fetches.base - at) * bits // LINE_BITS)
+            columns["pattern"].frombytes(pattern_of.tobytes())
+            columns["fetch_line"].frombytes((first_line + lines).tobytes())
         return first
+
+    def _known_of(self, row: int, most: int) -> IntArray:
+        """Return what is known of a row's fetches by ``Fetches.alike``, at most ``most``: pattern (or -1), line, base."""
+        known = self._alike.get(row, _NOTHING_KNOWN)
+        if len(known) <= most:
+            self._alike[row] = known = np.concatenate([known, np.full((2 * (most + 1), 3), -1, dtype=np.int64)])
+        return known
 
     def _number(self, pattern: FetchPattern) -> int:
         """Return the number of a pattern, which is added where it is new."""

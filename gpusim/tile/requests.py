@@ -166,7 +166,8 @@ class GridFetches(NamedTuple):
     Every fetch of an operand's tiles; the arrays have the shape [tiles, slices, fetches].
 
     Attributes:
-        signature, base: As of ``GlobalIterator``.
+        signature: As of ``GlobalIterator``, numbered from 0.
+        base: As of ``GlobalIterator``.
     """
 
     signature: IntArray
@@ -188,7 +189,10 @@ def grid_fetches(operand: Operand, tiled: TiledShape, k_tiles: int) -> GridFetch
     shape = (tiled.m if operand.side == "a" else tiled.n, tiled.slices, k_tiles + operand.tiling.stages)
     tile, slice_, number = np.indices(shape, sparse=True)
     iterator = operand.iterator(tile, slice_)
-    found = GridFetches(*(np.broadcast_to(one(number), shape) for one in (iterator.signature, iterator.base)))
+    told = iterator.signature(number)
+    _, signature = np.unique(told, return_inverse=True)
+    signature = signature.reshape(told.shape)
+    found = GridFetches(*(np.broadcast_to(one, shape) for one in (signature, iterator.base(number))))
     for one in found:
         one.flags.writeable = False
     return found

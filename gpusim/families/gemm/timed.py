@@ -295,9 +295,18 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         previous slice has just written. The bias comes from DRAM once for each tile of columns, during the first wave
         (D10).
         """
-        source = FROM_DRAM if self._tile(cta)[2] == 0 else JUST_WRITTEN
-        bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m)
-        return (source,) * self.scenario.epilogue.steps + ((bias if first_wave else IN_L2),)
+        return self._found[self._tile(cta)[2] == 0, first_wave]
+
+    @cached_property
+    def _found(self) -> dict[tuple[bool, bool], tuple[L2Status, ...]]:
+        """What CTAs of the first slice, or of others, find in the first wave, or in others."""
+        bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m), IN_L2
+        steps = self.scenario.epilogue.steps
+        return {
+            (first_slice, first_wave): (FROM_DRAM if first_slice else JUST_WRITTEN,) * steps + (bias[not first_wave],)
+            for first_slice in (True, False)
+            for first_wave in (True, False)
+        }
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:
         """Return keys for the data of A and B. CTAs of equal tile and slice fetch the same data of an operand."""
