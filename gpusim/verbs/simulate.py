@@ -155,9 +155,7 @@ _Streams: TypeAlias = Mapping[Hashable, Stream]
 """The streams of a kernel's CTAs, by behaviour."""
 
 
-def _streams(
-    kernels: Sequence[AnyKernel], stream: str, user: UserKernel | None
-) -> tuple[Sequence[_Streams], str]:
+def _streams(kernels: Sequence[AnyKernel], stream: str, user: UserKernel | None) -> tuple[Sequence[_Streams], str]:
     """
     Return the streams of each kernel, all of one origin, and why they are not compiled where that was tried.
 

@@ -133,9 +133,7 @@ class TileKernel(CountedKernel[Op]):
         alike: dict[tuple[int, OutputOp], list[int]] = {}
         for slice_ in range(scenario.grid.tiled.slices):
             alike.setdefault((scenario.k_iterations(slice_), slice_output_op(scenario, slice_)), []).append(slice_)
-        return tuple(
-            (program(scenario, k_tiles, slices[0]), tuple(slices)) for (k_tiles, _), slices in alike.items()
-        )
+        return tuple((program(scenario, k_tiles, slices[0]), tuple(slices)) for (k_tiles, _), slices in alike.items())
 
     def tensor_opcode(self) -> SassOpcode | None:
         """Return HMMA or IMMA, depending on the operands' type; None if the mma.sync is emulated (D27)."""

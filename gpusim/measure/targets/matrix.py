@@ -165,7 +165,11 @@ def _convolutions(types: list[_Types]) -> Iterator[_Row]:
 
 def _attentions() -> Iterator[tuple[str, dict[str, Any]]]:
     for mainloop in ("attention", "flash"):
-        for head, mask, ab in ((64, "causal_top_left", "f16"), (128, "none", "bf16"), (96, "causal_bottom_right", "f16")):
+        for head, mask, ab in (
+            (64, "causal_top_left", "f16"),
+            (128, "none", "bf16"),
+            (96, "causal_bottom_right", "f16"),
+        ):
             problem = {
                 "kind": "attention",
                 **{"batch": 1, "heads": 2, "queries": 256, "keys": 320, "head_dim": head, "head_dim_v": head},

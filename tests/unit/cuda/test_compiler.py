@@ -97,7 +97,9 @@ def test_another_build_architecture_or_compiler_is_another_file(nvcc):
 def test_a_refusal_shows_the_compiler_s_first_error(nvcc):
     nvcc(REFUSING)
 
-    with pytest.raises(CannotRun, match=r"nvcc 13\.0\.88 refuses .*kernel\.cu: kernel\.cu\(7\): error: no such layout$"):
+    with pytest.raises(
+        CannotRun, match=r"nvcc 13\.0\.88 refuses .*kernel\.cu: kernel\.cu\(7\): error: no such layout$"
+    ):
         compile_cubin(specialise(SCENARIO))
 
 

@@ -42,7 +42,9 @@ def test_a_key_of_many_parts_is_refused_before_it_is_parsed(text):
 
 def test_a_key_has_bounded_length():
     for key in ("k" * (MOST_KEY_LENGTH + 1), '"' + "k" * MOST_KEY_LENGTH + '"', "a." + "k" * MOST_KEY_LENGTH):
-        with pytest.raises(ValueError, match=f"a key has at most {MOST_KEY_LENGTH} characters, not {len(key)} \\(at line 2"):
+        with pytest.raises(
+            ValueError, match=f"a key has at most {MOST_KEY_LENGTH} characters, not {len(key)} \\(at line 2"
+        ):
             parse_toml(f"x = 1\n{key} = 1")
 
 

@@ -178,9 +178,7 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
         starts = enumerate(range(0, keys, each))
         return tuple(KeyBlock(number, min(each, keys - start), masked=number >= whole) for number, start in starts)
 
-    walks = zip(
-        advance.active.tolist(), advance.num_keys.tolist(), (seen_by_all // each).tolist(), strict=True
-    )
+    walks = zip(advance.active.tolist(), advance.num_keys.tolist(), (seen_by_all // each).tolist(), strict=True)
     return tuple(walk(keys, whole) if active else None for active, keys, whole in walks)
 
 
