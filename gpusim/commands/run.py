@@ -23,6 +23,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
 from gpusim.sim.core.engine import EngineChoice, chosen
 from gpusim.verbs.simulate import simulate
+from gpusim.verbs.verify import verifiable
 
 RUNS = Path("runs")
 
@@ -167,10 +168,10 @@ def _executes(options: RunOptions) -> bool:
 
 def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario:
     scenario = read_any_scenario(file, options.overrides)
-    folder = _tensor_folder(scenario_name(file), options, alone=alone)
-    if folder is not None:
-        checked = family_of(scenario).verifications.verification(scenario)
-        checked.refuse_folder(folder, reference=options.reference_check, replace=options.force)
+    if _executes(options):
+        folder = _tensor_folder(scenario_name(file), options, alone=alone)
+        reference = options.reference_check
+        verifiable(scenario, reference_check=reference, save_to=folder, replace=options.force)
     return scenario
 
 

@@ -13,6 +13,7 @@ from gpusim.errors import BadInput, CannotRun
 from gpusim.numerics.elements import Values, decode
 from gpusim.numerics.tensors import Tensors
 from gpusim.results.whole_file import refuse_taken, written_for_user
+from gpusim.scenario.checks import in_gib
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.product import Axes
 
@@ -44,6 +45,22 @@ class TensorTable:
         return str(int(value)) if self.whole else repr(float(value))
 
 
+TEXT_BYTES = {"f16": 14, "bf16": 11, "tf32": 14, "f32": 20, "s32": 8, "s8": 4, "u8": 4, "s4": 3, "u4": 3}
+"""Bytes of an element in a file, comma included: the mean over drawn tensors; of an s32 more where sums are large."""
+
+MOST_TEXT = 8 << 30
+"""Most bytes of text that are written."""
+
+
+def text_bytes(scenario: GemmScenario, *, reference: bool) -> int:
+    """Return the bytes that a scenario's tensors take as text, about."""
+    problem, types = scenario.problem, scenario.problem.dtype
+    elements = sum(view.rows * view.columns for view in problem.operand_views)
+    outputs = 1 + (problem.beta != 0) + reference
+    view = problem.output_view
+    return elements * TEXT_BYTES[types.ab] + outputs * view.rows * view.columns * TEXT_BYTES[types.output]
+
+
 def tensor_names(scenario: GemmScenario, *, reference: bool) -> tuple[str, ...]:
     """
     Return the file stems of a scenario's tensors: the inputs, the source if beta is not 0, the output, the reference.
@@ -58,9 +75,14 @@ def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool
     Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The folder is a file, or it holds one of the files, and ``replace`` is False, or gpusim has not made
-            that file.
+        BadInput: The files would take more than ``MOST_TEXT``; or the folder is a file; or it holds one of the files, and
+            ``replace`` is False, or gpusim has not made that file.
     """
+    need = text_bytes(scenario, reference=reference)
+    if need > MOST_TEXT:
+        raise BadInput(
+            f"{folder}: tensors must be small enough to take at most {in_gib(MOST_TEXT)} as text, not {in_gib(need)}"
+        )
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder}: is a file; tensors are written to a folder")
     for name in tensor_names(scenario, reference=reference):

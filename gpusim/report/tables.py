@@ -177,6 +177,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     simulated = result.simulated
     scope = _sampled(simulated.sampling_error_percent) if simulated.sampled else "every CTA simulated"
     pace = f", {simulated.instructions / simulated.seconds:,.0f} a second" if simulated.seconds else ""
+    whole = f"; whole {simulated.total_seconds:.2f} s" if simulated.total_seconds else ""
     core = f", {simulated.engine} core" if simulated.engine else ""
     extents = " x ".join(str(extent) for extent in result.grid)
     occupancy = (
@@ -185,7 +186,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     )
     simulation = (
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{pace} ({scope}{core})"
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{pace}{whole} ({scope}{core})"
     )
     unit = rate_unit(result)
     rate = f"{result.tflops:,.2f} {unit}"

@@ -1,6 +1,6 @@
 """The chip's calendar in SimPy: hands CTAs to SMs in launch order, one after the other, as SMs have room."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -133,15 +133,23 @@ class CtaScheduler:
         chip: The SMs.
         queue: CTA indices in launch order; the chip numbers them from 0.
         watched: CTA whose warps are watched, or None.
+        say: Called with the number of CTAs that have ended.
 
     Attributes:
         lives: CTAs that have ended, in order of their end.
     """
 
     def __init__(
-        self, env: simpy.Environment, spec: LaunchSpec, chip: Chip, queue: Sequence[int], watched: int | None
+        self,
+        env: simpy.Environment,
+        spec: LaunchSpec,
+        chip: Chip,
+        queue: Sequence[int],
+        watched: int | None,
+        say: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._env, self._spec, self._chip, self._queue, self._watched = env, spec, chip, queue, watched
+        self._say = say
         self._next = 0
         self._port_free = 0
         self.lives: list[CtaLife] = []
@@ -158,6 +166,7 @@ class CtaScheduler:
             cta, chip = self._chip.run(), self._chip
             yield self._env.timeout(chip.now - self._env.now)
             self.lives.append(CtaLife(self._queue[cta], chip.ended_sm, chip.ended_launched, chip.ended_at))
+            self._say(len(self.lives))
             if self._next < len(self._queue):
                 self._hand_out(chip.ended_sm)
 

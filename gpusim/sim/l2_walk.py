@@ -15,6 +15,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.sim.core.engine import engine
 from gpusim.sim.footprint import L2Status
+from gpusim.sim.pace import Progress, paced, silent
 from gpusim.sim.stack_distance import missed_fetches
 from gpusim.sim.timed_kernel import TimedKernel, Touched
 
@@ -94,9 +95,17 @@ class L2Walk:
         resident: Number of CTAs that run at the same time on the whole chip.
         waves: Number of waves to walk. ``status`` knows no CTA of a later wave.
         groups: Group of the SM of each CTA of a wave, whose requests are merged; all are of one where it is empty.
+        progress: Called with a line every few seconds.
     """
 
-    def __init__(self, kernel: TimedKernel[Any], resident: int, waves: int, groups: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        kernel: TimedKernel[Any],
+        resident: int,
+        waves: int,
+        groups: Sequence[int] = (),
+        progress: Progress = silent,
+    ) -> None:
         self._kernel, self._resident, self._waves, machine = kernel, resident, waves, kernel.machine
         self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged
         self._looked: dict[tuple[int, int], int] = {}
@@ -109,6 +118,7 @@ class L2Walk:
         self._status: dict[tuple[int, int, Hashable], Statuses] = {}
         self._lacking: dict[int, Any] = {}
         self._places_seen = 0
+        self._say = paced(progress, "waves walked through the L2", waves)
         sharers = [self._sharers(wave) for wave in range(waves)]
         self._stored = kernel.stored_bytes * resident // len(kernel.launched)
         self._own = self._own_bytes(sharers)
@@ -252,6 +262,7 @@ class L2Walk:
                 asked = sizes[waves[wave][begin:end]]
                 from_dram = asked * missed[begin:end]
                 self._find(wave, tensor, of, [sizes.shape[1]] * len(of), (asked, from_dram, from_dram, asked))
+            self._say(wave + 1)
 
     def _find(
         self, wave: int, tensor: int, sharers: Mapping[Hashable, int], turns: Sequence[int], walked: Sequence[IntArray]
@@ -303,6 +314,7 @@ class L2Walk:
             for tensor, of in enumerate(tensors):
                 self._find(wave, tensor, of, turns[tensor], walked[tensor].swapaxes(1, 2))
             content.touch(int(first[-1]) + wave, 1, self._stored)
+            self._say(wave + 1)
 
     def _parts(self, tensors: _Sharers, turns: int) -> Iterator[tuple[int, int]]:
         """Yield intervals of turns that are walked at once."""

@@ -1,7 +1,7 @@
 """Simulates one kernel launch in time: either every SM, or some SMs, which represent the others."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -16,13 +16,12 @@ from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import Known, assemble
 from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.pace import Progress, silent
 from gpusim.sim.run import Ran, Resident, run_sms
 from gpusim.sim.sampling import hangs_on_a_few, take_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import code_of
 from gpusim.sim.timed_kernel import AnyKernel
-
-Progress = Callable[[str], None]
 
 EXACT_AT_MOST = 50_000_000
 """
@@ -157,9 +156,18 @@ class Launch:
         """What each SM holds, whatever its queue."""
         return Resident(self.kernel, self.assemblies, self.decoded.code, self.ctas_per_sm)
 
-    def run(self, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int) -> Ran:
+    def run(
+        self,
+        queue: Sequence[int],
+        *,
+        sms: int,
+        share: int,
+        walk: L2Walk | None,
+        watched: int,
+        progress: Progress = silent,
+    ) -> Ran:
         """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""
-        return run_sms(self._resident, queue, sms=sms, share=share, walk=walk, watched=watched)
+        return run_sms(self._resident, queue, sms=sms, share=share, walk=walk, watched=watched, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +247,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
     working = launch.working
     progress(f"simulating every CTA: {launch.ctas:,}, on {working} of {launch.machine.sms} SMs{_cost(launch)}")
     watched = watched_cta(launch, range(launch.ctas))
-    ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched)
+    ran = launch.run(range(launch.ctas), sms=working, share=1, walk=None, watched=watched, progress=progress)
     return _outcome(launch, ran, 1, dram_bytes=ran.dram_bytes, dram_written=ran.dram_written)
 
 
@@ -265,13 +273,14 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     waves = -(-launch.ctas // resident)
     progress(f"walking the CTAs through the L2, wave by wave: {waves:,}")
     units = launch.machine.launch.units
-    walk = L2Walk(kernel, resident, waves, groups_of_places(resident, launch.machine.sms, launch.ctas_per_sm, units))
+    groups = groups_of_places(resident, launch.machine.sms, launch.ctas_per_sm, units)
+    walk = L2Walk(kernel, resident, waves, groups, progress)
     progress(
         f"simulating a sample: {len(sample.ctas):,} of {launch.ctas:,} CTAs, "
         f"on {sample.sms} of the {launch.working} SMs that have work"
     )
     watched = watched_cta(launch, sample.ctas)
-    ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched)
+    ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched, progress=progress)
     read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share
     return _outcome(
         launch, ran, sample.share, dram_bytes=read, dram_written=written_bytes(launch.machine, read, stored)

@@ -16,6 +16,7 @@ from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
+from gpusim.sim.pace import Progress, paced, silent
 from gpusim.sim.tables import DataTables, decoded_of, distinct_of, programs_of
 from gpusim.sim.timed_kernel import AnyKernel
 
@@ -82,7 +83,9 @@ class Resident:
     slots: int
 
 
-def columns_of(resident: Resident, queue: Sequence[int], walk: L2Walk | None) -> tuple[Figures, Data]:
+def columns_of(
+    resident: Resident, queue: Sequence[int], walk: L2Walk | None, progress: Progress = silent
+) -> tuple[Figures, Data]:
     """
     Return the figures of the SMs, and what the CTAs of a queue touch.
 
@@ -90,17 +93,21 @@ def columns_of(resident: Resident, queue: Sequence[int], walk: L2Walk | None) ->
         resident: What the SMs hold.
         queue: CTAs in launch order.
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
+        progress: Called with a line every few seconds.
     """
     kernel, slots = resident.kernel, resident.slots
     machine = kernel.machine
     carve_out = slots * (kernel.shared_bytes + machine.limits.shared_reserved_per_cta)
     tables = DataTables(kernel, resident.code.warps, walk, slots * machine.sms)
-    data = tables.of(queue, programs_of(resident.assemblies))
+    say = paced(progress, "laying out what CTAs access", len(queue))
+    data = tables.of(queue, programs_of(resident.assemblies), say)
     lines = max(assembly.parameter_lines for assembly in distinct_of(resident.assemblies))
     return figures_of(machine, carve_out, busy=kernel.mma is not None, parameter_lines=lines), data
 
 
-def run_chip(chip: Chip, spec: LaunchSpec, queue: Sequence[int], watched: int | None) -> tuple[CtaLife, ...]:
+def run_chip(
+    chip: Chip, spec: LaunchSpec, queue: Sequence[int], watched: int | None, progress: Progress = silent
+) -> tuple[CtaLife, ...]:
     """
     Hand a chip the CTAs of a queue, and run it until the last one ends.
 
@@ -109,18 +116,26 @@ def run_chip(chip: Chip, spec: LaunchSpec, queue: Sequence[int], watched: int | 
         spec: How fast CTAs leave.
         queue: CTAs in launch order.
         watched: CTA to watch, or None.
+        progress: Called with a line every few seconds.
 
     Returns:
         The CTAs, in order of their end.
     """
     env = simpy.Environment()
-    scheduler = CtaScheduler(env, spec, chip, queue, watched)
+    scheduler = CtaScheduler(env, spec, chip, queue, watched, paced(progress, "CTAs that have ended", len(queue)))
     env.run(until=env.process(scheduler.run()))
     return tuple(scheduler.lives)
 
 
 def run_sms(
-    resident: Resident, queue: Sequence[int], *, sms: int, share: int, walk: L2Walk | None, watched: int
+    resident: Resident,
+    queue: Sequence[int],
+    *,
+    sms: int,
+    share: int,
+    walk: L2Walk | None,
+    watched: int,
+    progress: Progress = silent,
 ) -> Ran:
     """
     Run a queue of CTAs to its end.
@@ -132,13 +147,14 @@ def run_sms(
         share: Number of SMs that each simulated request represents at the L2 and DRAM.
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
         watched: CTA to watch.
+        progress: Called with a line every few seconds.
     """
-    figures, data = columns_of(resident, queue, walk)
+    figures, data = columns_of(resident, queue, walk, progress)
     kernel = resident.kernel
     groups = groups_of(len(queue), sms, kernel.machine.launch.units)
     chip: Chip = engine().module.Chip(figures, resident.code, data, sms, resident.slots, share, groups)
     started = time.perf_counter()
-    lives = run_chip(chip, kernel.machine.launch, queue, watched if kernel.watch.activities else None)
+    lives = run_chip(chip, kernel.machine.launch, queue, watched if kernel.watch.activities else None, progress)
     seconds = time.perf_counter() - started
     launched = {life.cta: life.launched for life in lives}
     observer = None

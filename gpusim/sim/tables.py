@@ -1,7 +1,7 @@
 """Turns decoded code and footprints of CTAs into the columns that the core executes."""
 
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -122,18 +122,24 @@ class DataTables:
         self._tensors: list[int] | None = None
         self._known: dict[int, int] = {}
 
-    def of(self, ctas: Sequence[int], programs: Mapping[Hashable, int]) -> Data:
+    def of(
+        self, ctas: Sequence[int], programs: Mapping[Hashable, int], say: Callable[[int], None] = lambda _: None
+    ) -> Data:
         """
         Return the columns of some CTAs.
 
         Args:
             ctas: CTAs in the order in which they are handed out.
             programs: Number of the program of each behaviour.
+            say: Called with the number of CTAs that are done.
         """
         kernel, columns = self._kernel, self._columns
         if self._walk is not None:
             self._brought = self._walk.brought(ctas)
-        found = [self._cta(cta) for cta in ctas]
+        found = []
+        for done, cta in enumerate(ctas):
+            found.append(self._cta(cta))
+            say(done)
         rows = max((len(fetches) for fetches, _, _, _ in found), default=0)
         outputs = max((len(own) for _, _, own, _ in found), default=0)
         for cta, (fetches, statuses, own, status) in zip(ctas, found, strict=True):

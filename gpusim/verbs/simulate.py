@@ -34,7 +34,8 @@ from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import Counts, count_all
 from gpusim.sim.core.engine import engine
 from gpusim.sim.executed import executed
-from gpusim.sim.launch import Launch, Outcome, Progress, simulate_launch
+from gpusim.sim.launch import Launch, Outcome, simulate_launch
+from gpusim.sim.pace import Progress
 from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT
 from gpusim.sim.stall_reasons import shares
 from gpusim.sim.timed_kernel import AnyKernel

@@ -7,9 +7,29 @@ from typing import Any
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
-from gpusim.families.verification import SayDone, VerifyReport
+from gpusim.families.verification import SayDone, Verification, VerifyReport
 from gpusim.scenario.checks import MOST_MEMORY, in_gib
 from gpusim.scenario.models import Scenario
+
+
+def verifiable(
+    scenario: Scenario, *, reference_check: bool = True, save_to: Path | None = None, replace: bool = False
+) -> Verification[Any, Any]:
+    """
+    Return the verification of a scenario that can be executed on data, and whose tensors can be written.
+
+    Arguments are those of ``verify``. Nothing is computed.
+
+    Raises:
+        BadInput: The problem takes more than ``MOST_MEMORY``, or its tensors cannot be written to the folder.
+    """
+    checked: Verification[Any, Any] = family_of(scenario).verifications.verification(scenario)
+    if save_to is not None:
+        checked.refuse_folder(save_to, reference=reference_check, replace=replace)
+    if checked.memory > MOST_MEMORY:
+        need, most = in_gib(checked.memory), in_gib(MOST_MEMORY)
+        raise BadInput(f"problem must be small enough to be executed in {most} of memory, not in {need}")
+    return checked
 
 
 def verify(
@@ -43,12 +63,7 @@ def verify(
 
     Not modelled: the order in which warps run. Hazards are found for any order; the numbers are those of one order.
     """
-    checked = family_of(scenario).verifications.verification(scenario)
-    if checked.memory > MOST_MEMORY:
-        need, most = in_gib(checked.memory), in_gib(MOST_MEMORY)
-        raise BadInput(f"problem must be small enough to be executed in {most} of memory, not in {need}")
-    if save_to is not None:
-        checked.refuse_folder(save_to, reference=reference_check, replace=replace)
+    checked = verifiable(scenario, reference_check=reference_check, save_to=save_to, replace=replace)
     programs = tuple(checked.programs)
     mutation = next((name for name, breaks in checked.mutations.items() if breaks is mutate), None)
     if mutate is not None:
