@@ -1,9 +1,10 @@
 """Which elements of shared memory each warp may read and overwrite: what a program decides, whatever the data."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 
@@ -52,12 +53,29 @@ class SharedAccess:
     overwrites: bool = False
 
 
+@dataclass(slots=True)
+class _Moment:
+    """
+    A moment of a program, with what was found to follow it.
+
+    Attributes:
+        writer: The writer of every element, at a moment right after a barrier, when no element has a reader.
+        after: By access, the answer and the moment after it.
+        barrier: The moment after a barrier; None as long as none has followed.
+    """
+
+    writer: npt.NDArray[np.int8] | None = None
+    after: dict[tuple[object, ...], tuple[SharedAccess, "_Moment"]] = field(default_factory=dict)
+    barrier: "_Moment | None" = None
+
+
 class Visibility:
     """
     The writer and the readers of every element of one allocation, the same in all CTAs that execute one program.
 
     The first batch of CTAs decides each access. Later batches make the same accesses in the same order, so they are
-    given the same answers.
+    given the same answers. So are the later turns of a mainloop: what held after one barrier holds after every other
+    that leaves the same writers, for the same accesses.
     """
 
     def __init__(self, elements: int, warps: int) -> None:
@@ -74,6 +92,11 @@ class Visibility:
         self._accesses: list[SharedAccess] = []
         self._runs: dict[bytes, Runs] = {}
         self._next = self._decided = 0
+        self._barrier = self._now = _Moment(self._writer.copy())
+        self._moments = {self._writer.tobytes(): self._now}
+        # Accesses since the last barrier, and whether the writers and readers are those after them.
+        self._since: list[tuple[Callable[[IntArray], SharedAccess], IntArray]] = []
+        self._is_there = True
 
     def begin_batch(self) -> None:
         """Begin with the program's first access again."""
@@ -97,9 +120,39 @@ class Visibility:
 
     def barrier(self) -> None:
         """Let all warps arrive: every write so far becomes visible to all, and every read so far is done."""
-        if not self._decided:
+        if self._decided:
+            return
+        if self._now.barrier is None:
+            self._go_there()
             self._writer[self._writer != _EMPTY] = _EVERYONE
             self._readers[:] = False
+            found = self._moments.setdefault(self._writer.tobytes(), _Moment(self._writer.copy()))
+            self._now.barrier = found
+        else:
+            self._is_there = False
+        self._barrier = self._now = self._now.barrier
+        self._since.clear()
+
+    def _go_there(self) -> None:
+        """Make writers and readers those of now, if what followed was known and they were left behind."""
+        if not self._is_there and self._barrier.writer is not None:
+            self._writer[:] = self._barrier.writer
+            self._readers[:] = False
+            for decide, offsets in self._since:
+                decide(offsets)
+        self._is_there = True
+
+    def _decide(self, decide: Callable[[IntArray], SharedAccess], offsets: IntArray) -> SharedAccess:
+        """Return the answer to an access: that of the same access at the same moment before, or a new one."""
+        access = decide.__name__, id(self._runs_of(offsets)), offsets.shape
+        if access in self._now.after:
+            self._is_there = False
+        else:
+            self._go_there()
+            self._now.after[access] = decide(offsets), _Moment()
+        self._since.append((decide, offsets))
+        answer, self._now = self._now.after[access]
+        return answer
 
     def _answer(self, decide: Callable[[IntArray], SharedAccess], offsets: IntArray) -> SharedAccess:
         """
@@ -109,7 +162,7 @@ class Visibility:
             ValueError: An earlier batch has made another access here.
         """
         if not self._decided:
-            self._accesses.append(decide(offsets))
+            self._accesses.append(self._decide(decide, offsets))
         elif self._next >= self._decided or self._accesses[self._next].runs.size != offsets.size:
             raise ValueError("a batch of CTAs accesses shared memory otherwise than the one before it")
         self._next += 1

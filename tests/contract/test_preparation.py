@@ -1,5 +1,6 @@
 """What comes before a simulation is a small part of it, whatever the problem: counted, and timed with room to spare."""
 
+import time
 from collections import Counter
 from unittest.mock import patch
 
@@ -14,7 +15,9 @@ from gpusim.sim import launch as launches
 from gpusim.sim.pace import paced
 from gpusim.tile.implicit_gemm import ImplicitGemmIterator
 from gpusim.tile.requests import grid_fetches
+from gpusim.verbs.load import load
 from gpusim.verbs.simulate import launch_of
+from gpusim.verbs.verify import verify
 
 FOUR_CHANNELS, WIDE, CUBE, SLICES, SHORT_SLICES, SEQUENCES = CASES
 
@@ -104,6 +107,15 @@ def test_programs_are_executed_as_often_as_slice_by_slice():
 
     assert [slices for _, slices in whole.slice_programs] == [(0,), (1,), (2,)]
     assert whole.executions() == [20, 20, 20, 20, 20, 20, 20, 20]
+
+
+def test_a_convolution_of_32_x_32_filters_is_verified_in_seconds():
+    """1,024 k tiles: of the processor's time some two seconds, where every access was decided anew four."""
+    scenario = load("conv_9_k_tiles", ["problem.r=32", "problem.s=32", "problem.padding=[16, 16]"])
+    began = time.process_time()
+
+    assert verify(scenario, 0).ok
+    assert time.process_time() - began < 12
 
 
 def test_a_long_phase_says_how_far_it_is_every_few_seconds(monkeypatch):

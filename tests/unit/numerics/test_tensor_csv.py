@@ -182,3 +182,18 @@ def test_decoding_of_stored_integers_is_what_the_file_shows(tmp_path):
 
     assert np.array_equal(tables["a"][1][:, 1:], one.problem.operand_views[0].of(decode(tensors.a, "f16")))
     assert one.problem.output_view.columns == tables["output"][1].shape[1] - 1
+
+
+def test_tensors_too_large_to_write_are_refused_before_anything_is_computed(gpusim, tmp_path):
+    """65536 x 65536 x 8192 of f16: 2 * 2^29 + 2^32 elements of 14 bytes, 70 GiB; with the reference 2^32 more, 126."""
+    large = [word for extent in ("m=65536", "n=65536", "k=8192") for word in ("--set", f"problem.{extent}")]
+    for command, size in (("run", 70), ("verify", 126)):
+        answer = gpusim(command, "gemm_4096", *large, "--save-tensors", tmp_path / "t")
+        assert answer.code == 2
+        assert answer.err.strip().endswith(f"tensors must be small enough to take at most 8 GiB as text, not {size} GiB")
+        assert not (tmp_path / "t").exists()
+    answer = gpusim("run", "gemm_4096", *large, "--reference-check", "--out", tmp_path / "run")
+
+    assert answer.code == 2
+    assert answer.err == "gpusim: problem must be small enough to be executed in 8 GiB of memory, not in 200 GiB\n"
+    assert not (tmp_path / "run").exists()
