@@ -75,8 +75,8 @@ def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool
     Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The files would take more than ``MOST_TEXT``; or the folder is a file; or it holds one of the files, and
-            ``replace`` is False, or gpusim has not made that file.
+        BadInput: The files would take more than ``MOST_TEXT``; or the folder is a file; or it holds one of the files,
+            and ``replace`` is False, or gpusim has not made that file.
     """
     need = text_bytes(scenario, reference=reference)
     if need > MOST_TEXT:

@@ -186,7 +186,8 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     )
     simulation = (
         f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s{pace}{whole} ({scope}{core})"
+        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s"
+        f"{pace}{whole} ({scope}{core})"
     )
     unit = rate_unit(result)
     rate = f"{result.tflops:,.2f} {unit}"

@@ -146,6 +146,7 @@ class CtaScheduler:
         chip: Chip,
         queue: Sequence[int],
         watched: int | None,
+        *,
         say: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._env, self._spec, self._chip, self._queue, self._watched = env, spec, chip, queue, watched

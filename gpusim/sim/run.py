@@ -122,7 +122,7 @@ def run_chip(
         The CTAs, in order of their end.
     """
     env = simpy.Environment()
-    scheduler = CtaScheduler(env, spec, chip, queue, watched, paced(progress, "CTAs that have ended", len(queue)))
+    scheduler = CtaScheduler(env, spec, chip, queue, watched, say=paced(progress, "CTAs that have ended", len(queue)))
     env.run(until=env.process(scheduler.run()))
     return tuple(scheduler.lives)
 

@@ -31,7 +31,7 @@ _TARGET = ("row", "turn", "access", "vec")
 
 
 def distinct_of(assemblies: Mapping[Hashable, Assembly]) -> list[Assembly]:
-    """Return the assemblies of all behaviours, one that several have once, in the order in which programs are numbered."""
+    """Return the assemblies of all behaviours, each once, in the order in which programs are numbered."""
     return list({id(assembly): assembly for assembly in assemblies.values()}.values())
 
 
@@ -213,7 +213,7 @@ class DataTables:
         return firsts
 
     def _row_figures(self, row: int) -> tuple[int, int, int, SharedTable, bool]:
-        """Return a row's tensor, bits of its elements, bytes of an access, table of its copies, and whether around L1."""
+        """Return a row's tensor, bits of an element, bytes of an access, table of copies, and whether around L1."""
         tensor = self._kernel.tensor_of(row)
         operand = self._lanes.operands[self._kernel.copied[tensor]]
         return tensor, operand.bits, operand.access_bytes, copy_table(operand), not self._kernel.cached_in_l1(row)
@@ -240,7 +240,7 @@ class DataTables:
         return first
 
     def _known_of(self, row: int, most: int) -> IntArray:
-        """Return what is known of a row's fetches by ``Fetches.alike``, at most ``most``: pattern (or -1), line, base."""
+        """Return what is known of a row's fetches by ``Fetches.alike``, up to ``most``: pattern or -1, line, base."""
         known = self._alike.get(row, _NOTHING_KNOWN)
         if len(known) <= most:
             self._alike[row] = known = np.concatenate([known, np.full((2 * (most + 1), 3), -1, dtype=np.int64)])

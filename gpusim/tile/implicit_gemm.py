@@ -131,7 +131,7 @@ class ImageIterator(ImplicitGemmIterator):
 
     @abstractmethod
     def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the row and the column of the image that an image's first GEMM row reads at a fetch; may be outside."""
+        """Return the row and the column that an image's first GEMM row reads at a fetch. They may lie outside it."""
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
         _, _, _, channel = self.image
@@ -242,7 +242,7 @@ class ImageIterator(ImplicitGemmIterator):
         return alike.reshape(-1)
 
     def _inside_range(self, axis: int, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the first row (axis 0) or column (1) of pixels that lies inside the image, and the one after the last."""
+        """Return the first row (axis 0) or column (1) of pixels that reads inside the image, and the one after."""
         extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.shift(number)[axis]
         return -(shift // step), -((shift - extent) // step)
 

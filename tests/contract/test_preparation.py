@@ -7,8 +7,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from gpusim.families.registry import family_of, scenario_of
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.families.registry import family_of, scenario_of
 from gpusim.machine import load_machine
 from gpusim.measure.bench.preparation import CASES, prepared
 from gpusim.sim import launch as launches
@@ -28,7 +28,11 @@ def case(name, *overrides):
 
 SMALLER = {
     "four channels": (FOUR_CHANNELS, ["problem.n=1", "problem.h=604"], 1.5),
-    "many positions": (WIDE, [f"problem.{extent}" for extent in ("h=128", "w=128", "c=40", "k=64", "n=3", "r=5", "s=7")], 1.5),
+    "many positions": (
+        WIDE,
+        [f"problem.{extent}" for extent in ("h=128", "w=128", "c=40", "k=64", "n=3", "r=5", "s=7")],
+        1.5,
+    ),
     "a thousand slices": (SHORT_SLICES, ["problem.split_k_slices=1024"], 1.5),
     "a parallel split-K": (SHORT_SLICES, ["problem.split_k_slices=1024", "problem.split_k=parallel"], 2.0),
     "sequences": (SEQUENCES, ["problem.batch=16384"], 2.5),
@@ -61,7 +65,7 @@ def test_the_whole_problem_is_prepared_in_three_seconds(name):
     ("name", "most"), [(FOUR_CHANNELS, 150), (WIDE, 150), (CUBE, 4), (SLICES, 4), (SHORT_SLICES, 4)]
 )
 def test_few_fetches_of_a_grid_are_different(name, most):
-    """Of up to 227,328 of an operand: those that pass to another row or image, or to what is outside it, and the rest."""
+    """Of up to 227,328 of an operand: those that pass to another row or image, or outside it, and the rest."""
     scenario = case(name)
     for operand in scenario.operands.values():
         found = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations())
@@ -93,7 +97,9 @@ def test_slices_that_execute_the_same_are_lowered_and_decoded_once():
         decoded = launch.decoded
 
     assert len(launch.streams) == len(decoded.assemblies) == 1024
-    assert len({id(stream) for stream in launch.streams.values()}) == assembled.call_count == len(decoded.code.begins) == 2
+    assert (
+        len({id(stream) for stream in launch.streams.values()}) == assembled.call_count == len(decoded.code.begins) == 2
+    )
     assert len(kernel.slice_programs) == 2
     assert sum(kernel.executions()) == 1024 + 1024 * scenario.k_iterations()
 

@@ -53,7 +53,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
     """
     image = _image(operand.iterator(tile, slice_))
     interval, r, s = image.walk(turns)
-    positions, first, which = np.unique(r * image.shape.s + s, return_index=True, return_inverse=True)
+    _, first, which = np.unique(r * image.shape.s + s, return_index=True, return_inverse=True)
     found = [_granules_at(image, int(turns[one])) for one in first]
     counts = np.array([len(key) for key, _, _ in found], dtype=np.int64)
     key, granule, parts = (np.concatenate([one[column] for one in found]) for column in range(3))
@@ -72,7 +72,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
 
 
 def _granules_at(image: ImageIterator, number: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the granules that each tile touches at one filter position: key, granule of its interval, mask of pixels."""
+    """Return what each tile touches at one filter position: key, granule of the channel interval, mask of pixels."""
     pixel, inside = image.pixels_of_rows(number)
     key, row = np.nonzero(inside)
     granule, place = np.divmod(pixel[key, row], PIXELS_PER_GRANULE)

@@ -356,7 +356,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         return np.arange(self.scenario.k_iterations() + self.scenario.tiling.stages, dtype=np.int64)
 
     def _all_bytes(self, tensor: int) -> IntArray:
-        """Return the bytes of each fetch, shape [tiles, slices, fetches]. Of fetches that are alike, one is evaluated."""
+        """Return the bytes of each fetch, shape [tiles, slices, fetches]. Of alike fetches, one is evaluated."""
         if tensor not in self._bytes_of:
             operand, scenario = self.lanes().operands[SIDES[tensor]], self.scenario
             signatures = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations()).signature

@@ -28,18 +28,14 @@ _TILE = {"threadblock": [128, 128, 32], "warp": [64, 64, 32], "instruction": [16
 CASES: Final[dict[str, dict[str, Any]]] = {
     "four channels, stride 4": {
         "machine": "t4",
-        "problem": {
-            **{"kind": "conv2d_fprop", "n": 7, "h": 1208, "w": 1920, "c": 4, "k": 16, "r": 4, "s": 4},
-            **{"stride": [4, 4], "dtype": _HALVES},
-        },
+        "problem": {"kind": "conv2d_fprop", "n": 7, "h": 1208, "w": 1920, "c": 4, "k": 16, "r": 4, "s": 4}
+        | {"stride": [4, 4], "dtype": _HALVES},
         "kernel": _TILE | {"mainloop": "pipelined", "instruction": [16, 8, 8], "stages": 2},
     },
     "384 channels, 3 x 3": {
         "machine": "rtx4090",
-        "problem": {
-            **{"kind": "conv2d_fprop", "n": 1, "h": 512, "w": 512, "c": 384, "k": 512, "r": 3, "s": 3},
-            **{"padding": [1, 1], "dtype": _HALVES},
-        },
+        "problem": {"kind": "conv2d_fprop", "n": 1, "h": 512, "w": 512, "c": 384, "k": 512, "r": 3, "s": 3}
+        | {"padding": [1, 1], "dtype": _HALVES},
         "kernel": _TILE | {"mainloop": "multistage", "iterator": "optimized", "stages": 3},
     },
     "16384 x 16384 x 16384": {
@@ -50,21 +46,17 @@ CASES: Final[dict[str, dict[str, Any]]] = {
     "16 x 16 x 16777216, 2048 slices": {
         "machine": "a100",
         "problem": {"kind": "gemm", "m": 16, "n": 16, "k": 16777216, "split_k_slices": 2048, "dtype": _HALVES},
-        "kernel": _TILE
-        | {"mainloop": "multistage", "threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 4},
+        "kernel": _TILE | {"mainloop": "multistage", "threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 4},
     },
     "16 x 16 x 1048576, 16384 slices": {
         "machine": "a100",
         "problem": {"kind": "gemm", "m": 16, "n": 16, "k": 1048576, "split_k_slices": 16384, "dtype": _HALVES},
-        "kernel": _TILE
-        | {"mainloop": "multistage", "threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 4},
+        "kernel": _TILE | {"mainloop": "multistage", "threadblock": [64, 64, 32], "warp": [32, 32, 32], "stages": 4},
     },
     "attention of 65535 sequences": {
         "machine": "h200",
-        "problem": {
-            **{"kind": "attention", "batch": 65535, "heads": 1, "queries": 64, "keys": 64},
-            **{"head_dim": 64, "head_dim_v": 64, "dtype": {"ab": "f16", "output": "f16"}},
-        },
+        "problem": {"kind": "attention", "batch": 65535, "heads": 1, "queries": 64, "keys": 64}
+        | {"head_dim": 64, "head_dim_v": 64, "dtype": {"ab": "f16", "output": "f16"}},
         "kernel": {"mainloop": "attention"},
     },
 }

@@ -190,7 +190,9 @@ def test_tensors_too_large_to_write_are_refused_before_anything_is_computed(gpus
     for command, size in (("run", 70), ("verify", 126)):
         answer = gpusim(command, "gemm_4096", *large, "--save-tensors", tmp_path / "t")
         assert answer.code == 2
-        assert answer.err.strip().endswith(f"tensors must be small enough to take at most 8 GiB as text, not {size} GiB")
+        assert answer.err.strip().endswith(
+            f"tensors must be small enough to take at most 8 GiB as text, not {size} GiB"
+        )
         assert not (tmp_path / "t").exists()
     answer = gpusim("run", "gemm_4096", *large, "--reference-check", "--out", tmp_path / "run")
 
