@@ -1,5 +1,6 @@
 """What an attention scenario may say: frozen models of the problem and its kernel, and the values derived from them."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from typing import Annotated, Any, Literal, TypeAlias
@@ -45,6 +46,13 @@ class AttentionDTypes(Table):
     output: Literal["f16", "bf16", "f32"] = Field("f32", description="Element type of the output: f32 or that of V.")
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _LengthColumn:
+    """Lengths by batch as an array, kept beside a problem's fields. Problems are compared by their fields alone."""
+
+    values: IntArray
+
+
 class AttentionProblem(Table):
     """
     O = softmax(scale * Q * K^T + mask) * V for every batch and head; all tensors [batch, length, head, dim], packed.
@@ -84,19 +92,19 @@ class AttentionProblem(Table):
 
     def queries_of(self, batch: IntArray) -> IntArray:
         """Return the queries in use of some batches."""
-        return np.full_like(batch, self.queries) if self.query_lengths is None else self._query_lengths[batch]
+        return np.full_like(batch, self.queries) if self.query_lengths is None else self._query_lengths.values[batch]
 
     def keys_of(self, batch: IntArray) -> IntArray:
         """Return the keys in use of some batches."""
-        return np.full_like(batch, self.keys) if self.key_lengths is None else self._key_lengths[batch]
+        return np.full_like(batch, self.keys) if self.key_lengths is None else self._key_lengths.values[batch]
 
     @cached_property
-    def _query_lengths(self) -> IntArray:
-        return np.array(self.lengths_q, dtype=np.int64)
+    def _query_lengths(self) -> _LengthColumn:
+        return _LengthColumn(np.array(self.lengths_q, dtype=np.int64))
 
     @cached_property
-    def _key_lengths(self) -> IntArray:
-        return np.array(self.lengths_k, dtype=np.int64)
+    def _key_lengths(self) -> _LengthColumn:
+        return _LengthColumn(np.array(self.lengths_k, dtype=np.int64))
 
     @property
     def flops(self) -> int:
