@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpusim.arguments import MOST_JOBS, MOST_SEED
 from gpusim.commands.output import answering, complain, finish_stdout, open_missing_streams
 from gpusim.errors import BadInput, GpusimError
 
@@ -21,6 +22,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
+
+_MOST = 1_000_000
+"""Greatest number of most options: far beyond what any of them can mean."""
 
 _INTERRUPTED = 130
 """Exit code of an interrupted command, as shells expect it; typer returns it for an interrupt, and no command does."""
@@ -232,7 +236,7 @@ def run(
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False,
     save_tensors: SaveTensorsOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the random tensors.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate scenarios, and write a run directory for each."""
@@ -263,7 +267,7 @@ def verify(
     *,
     cutlass: CutlassOption = None,
     overrides: SetOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the random tensors.")] = 0,
     mutate: Annotated[
         str | None,
         typer.Option(help="Break the schedule on purpose: lax_wait, missing_barrier, ... Exit 3 when it is caught."),
@@ -311,7 +315,7 @@ def addresses(
     threads: Annotated[str | None, typer.Option(help="Only these threads, e.g. 0-31,64.")] = None,
     k_tiles: Annotated[str | None, typer.Option(help="Only these k tiles, e.g. 0-2.")] = None,
     thread: Annotated[
-        int | None, typer.Option(min=0, help="The thread whose events are printed.  [default: 0]")
+        int | None, typer.Option(min=0, max=_MOST, help="The thread whose events are printed.  [default: 0]")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -350,15 +354,18 @@ def layout(
         ),
     ] = "row_major",
     *,
-    bits: Annotated[int, typer.Option(help="Bits of one element.")] = 16,
+    bits: Annotated[int, typer.Option(min=1, max=_MOST, help="Bits of one element.")] = 16,
     tile: Annotated[
         str | None,
         typer.Option(metavar="CxS", help="Contiguous x strided elements.  [default: what SPEC states, or 64x128]"),
     ] = None,
     stages: Annotated[
-        int | None, typer.Option(min=1, help="Slots of the shared-memory ring.  [default: what SPEC states, or 1]")
+        int | None,
+        typer.Option(min=1, max=_MOST, help="Slots of the shared-memory ring.  [default: what SPEC states, or 1]"),
     ] = None,
-    base: Annotated[int, typer.Option(min=0, metavar="BYTES", help="Address of the tile in shared memory.")] = 0,
+    base: Annotated[
+        int, typer.Option(min=0, max=_MOST, metavar="BYTES", help="Address of the tile in shared memory.")
+    ] = 0,
     store: Annotated[list[str] | None, _accesses("WIDTH[@C:S]", "Count a store by rows: 16B, 16B@0:32.")] = None,
     load: Annotated[list[str] | None, _accesses("WIDTH[@C:S]", "Count a load by rows: 16B, 4B@0:32.")] = None,
     cp_async: Annotated[
@@ -499,7 +506,7 @@ def check(
     ] = False,
     record: Annotated[bool, typer.Option("--record", help="Keep what is measured in reports/measured.")] = False,
     gpu: Annotated[str | None, typer.Option(help="GPU whose records to use, e.g. h200.  [default: any]")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random tensors.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of the random tensors.")] = 0,
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None,
@@ -552,7 +559,9 @@ def validate(
             "--exact/--sampled", help="Simulate every CTA, or sample.  [default: by the number of warp instructions]"
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=MOST_JOBS, help="Processes.  [default: one for each core]")
+    ] = None,
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Show aggregates of the held-out half; the look is noted in the log.")
     ] = False,
@@ -610,7 +619,9 @@ def sweep(
             help="Folder of the sweep; where it holds the same one, that goes on.  [default: sweeps/NAME-DIGEST]",
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=MOST_JOBS, help="Processes.  [default: one for each core]")
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
     ] = None,
@@ -666,14 +677,19 @@ def tune(
     *,
     cutlass: CutlassOption = None,
     overrides: SetOption = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.  [default: one for each core]")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=MOST_JOBS, help="Processes.  [default: one for each core]")
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Simulate on the cluster of this Dask scheduler instead.")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Configurations to print.")] = 8,
-    measure: Annotated[int, typer.Option(min=0, help="Measure this many of the best on the GPU, with ncu.")] = 0,
+    top: Annotated[int, typer.Option(min=1, max=_MOST, help="Configurations to print.")] = 8,
+    measure: Annotated[
+        int, typer.Option(min=0, max=_MOST, help="Measure this many of the best on the GPU, with ncu.")
+    ] = 0,
     budget: Annotated[
-        int, typer.Option(min=1, help="Most simulations. Where more configurations are legal, optuna chooses.")
+        int,
+        typer.Option(min=1, max=_MOST, help="Most simulations. Where more configurations are legal, optuna chooses."),
     ] = 200,
     exact: Annotated[
         bool | None,
@@ -751,7 +767,9 @@ def compare(
         typer.Option("--set", metavar="KEY=VALUE", help="Of one side, make a second with this key. Repeatable."),
     ] = None,
     kernel: Annotated[str | None, typer.Option(help="Only launches of kernels whose name matches.")] = None,
-    launch: Annotated[int | None, typer.Option(min=0, help="Number of the launch among them, from 0.")] = None,
+    launch: Annotated[
+        int | None, typer.Option(min=0, max=_MOST, help="Number of the launch among them, from 0.")
+    ] = None,
     exact: Annotated[
         bool | None,
         typer.Option(

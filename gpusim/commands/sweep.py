@@ -66,7 +66,8 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
     Sweep a scenario, and print where the table lies and the fastest points.
 
     Raises:
-        BadInput: The scenario's file is missing, an axis is wrong, or the folder holds another sweep.
+        BadInput: The scenario's file is missing, an axis is wrong, the folder holds another sweep, or every point was
+            refused, which is said after the answer.
         CannotRun: The folder cannot be written, or no scheduler answers.
         Interrupted: The user interrupted the sweep. The message says what is kept.
     """
@@ -92,12 +93,14 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
         )
     except KeyboardInterrupt as error:
         raise Interrupted(_kept(out)) from error
-    for kind in options.charts:
-        draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=False, follow=False)
     if options.as_json:
         print_json(found.to_dict())
     else:
         print_text(_text(found))
+    if found.rows and found.refused == len(found.rows):
+        raise BadInput(f"every point was refused, the first: {found.rows[0]['error']}")
+    for kind in options.charts:
+        draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=False, follow=False)
 
 
 def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, force: bool, as_json: bool) -> None:

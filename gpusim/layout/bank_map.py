@@ -22,7 +22,7 @@ from gpusim.layout.shared import SharedLayout
 MOST_ELEMENTS = 1 << 20
 """Most elements of a tile with all its stages: more than shared memory holds."""
 
-MOST_BASE = 1 << 30
+MOST_BASE = 1_000_000
 """Greatest address of a tile, beyond that of any shared memory."""
 
 

@@ -136,7 +136,7 @@ def find_conflict_free(
         MisalignedAccess: Names the first offending lane and address.
     """
     _check_question(accesses, extents, layout)
-    bits, base = whole_number("bits", bits, 1, max(ELEMENT_BITS)), whole_number("base", base, 0, 1 << 30)
+    bits, base = whole_number("bits", bits, 1, max(ELEMENT_BITS)), whole_number("base", base, 0, 1_000_000)
     contiguous, strided = extents
     first_is_contiguous = flag("first_is_contiguous", first_is_contiguous)
     stage = layout or row_major(strided, contiguous)

@@ -28,7 +28,7 @@ def implausible(data: Mapping[str, Any]) -> str:
 def _fields(data: Mapping[str, Any]) -> str:
     """Look into the tables whose fields have no type of their own."""
     for table, fields in (("bound", _BOUND), ("machine", _MACHINE), ("scenario", _SCENARIO)):
-        for name, kind in fields.items() if data[table] else ():
+        for name, kind in fields.items():
             if not isinstance(data[table].get(name), kind) or isinstance(data[table][name], bool):
                 return f"{table}.{name}: Input should be a {'string' if kind is str else 'number'}"
     needed = data["bound"].get("cycles", {})

@@ -17,6 +17,7 @@ from gpusim.verbs.load import ScenarioSource
 from gpusim.verbs.simulate import STREAM_CHOICES
 from gpusim.verbs.sweeping.axes import Axis, axes_of, cell, points_of
 from gpusim.verbs.sweeping.journal import Journal, read_definition
+from gpusim.verbs.sweeping.kept import axes_of_definition
 from gpusim.verbs.sweeping.point import POINT_FIGURES, Base, PointRow, base_of
 from gpusim.verbs.sweeping.table import TableFormat, write_table
 from gpusim.verbs.sweeping.workers import processes_of, simulated
@@ -164,7 +165,7 @@ def read_sweep(folder: Path) -> Sweep:
         CannotRun: Its journal is damaged, or a sweep is running there.
     """
     kept = read_definition(folder)
-    axes = tuple(Axis(axis["name"], tuple(axis["settings"])) for axis in kept["axes"])
+    axes = axes_of_definition(kept)
     points = points_of(axes)
     with Journal(folder, {key: value for key, value in kept.items() if key != "schema"}) as journal:
         rows = journal.rows

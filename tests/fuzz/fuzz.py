@@ -72,6 +72,9 @@ TWO_K_TILES = (
 )
 """Makes ``conv_9_k_tiles`` short: its timeline is a text to mutate and to read."""
 
+SWEPT = ("gemm_ragged", "--set", "problem.m=16", "--over", "kernel.stages=3,4", "--jobs", "1", "--stream", "estimated")
+"""A small sweep, whose folder is mutated."""
+
 STREAMS = ("gmem_a", "gmem_b", "smem_store_a", "ldmatrix_b", "epilogue", "events", "gmem_q", "ldmatrix_k")
 
 NCU = b""""ID","Kernel Name","Block Size","Grid Size","sm__cycles_elapsed.max","launch__registers_per_thread"
@@ -195,12 +198,39 @@ def report(chance: Random, places: Places) -> Case:
             return path, mutated(text, chance), [["check", "conv_9_k_tiles", "--recorded", "--out", "answers.jsonl"]]
 
 
+def sweep(chance: Random, places: Places) -> Case:
+    """The definition or the journal of a sweep."""
+    shutil.copytree(places.folder / "swept", places.out / "swept")
+    path = places.out / "swept" / chance.choice(("sweep.json", "journal.jsonl", "journal.jsonl"))
+    kinds = [["plot", "swept", "sweep", "--out", "chart.png"], ["report", "swept", "--out", "page.html"]]
+    kinds += [["sweep", *SWEPT, "--out", "swept"]]
+    return path, mutated(path.read_bytes(), chance), [chance.choice(kinds)]
+
+
+def layout(chance: Random, places: Places) -> Case:
+    """A layout with accesses to it, as the command line takes them."""
+    asked = [
+        chance.choice(("crosswise", "row_major", "padded<8>", "Swizzle<3,3,3>", "Sw<3,3,3> o _0 o (_8,_64):(_64,_1)")),
+        *("--tile=64x64", "--base=0", "--load=16B@0:0", "--store=8B@8:8", "--ldmatrix=x4@16:0", "--lds=m16n8k8.tf32.a"),
+        *("--access=16B@0:0,8:0,-,0:1", "--cp-async=16B.cg:4096@0:0", "--bits=16", "--stages=1"),
+    ]
+    first, *options = asked
+    words = [first, *chance.sample(options, 3)]
+    place = chance.randrange(len(words))
+    changed = mutated(words[place].encode(), chance).replace(b"\0", b"").decode(errors="surrogateescape")
+    option = words[place].partition("=")[0]
+    words[place] = changed if not place or changed.startswith(f"{option}=") else f"{option}={changed}"
+    return places.out / "asked", b"", [["layout", *words, *(["--search"] if chance.random() < 0.3 else [])]]
+
+
 KINDS: dict[str, Callable[[Random, Places], Case]] = {
     "scenario": scenario,
     "machine": machine,
     "result": _of_run("result.json"),
     "trace": _of_run("timeline.json"),
     "report": report,
+    "sweep": sweep,
+    "layout": layout,
 }
 
 
@@ -237,6 +267,8 @@ class Guard:
         return Path(words[0]).name == "git" or words[: len(self._reads)] == self._reads
 
     def _place(self, event: str, place: object) -> None:
+        if isinstance(place, int):  # a file that was opened, and judged then
+            return
         path = os.path.realpath(os.fsdecode(place))  # type: ignore[arg-type] # a path of some kind
         if not path.startswith(self.out) and path != os.devnull:
             self.found.append(f"{event} {path}")
@@ -303,6 +335,7 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
         os.environ["PATH"] = os.pathsep.join((str(places.ncu.parent), os.environ["PATH"]))
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             main(["run", "conv_9_k_tiles", *TWO_K_TILES, "--out", str(places.run), "--stream", "estimated"])
+            main(["sweep", *SWEPT, "--out", str(folder / "swept")])
         keep_one_warp(places.run / "timeline.json")
         guard = Guard(places)
         for number in range(seed, seed + count):
@@ -324,7 +357,7 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
                     kept = keep / f"{kind}-{number}{path.suffix}.gz"
                     kept.write_bytes(gzip.compress(text))
                     say(f"{kind} --seed {number}: gpusim {' '.join(command)}\n  {wrong}\n  kept in {kept}")
-            if sorted(path.name for path in folder.iterdir()) != ["bin", "made", "out"]:
+            if sorted(path.name for path in folder.iterdir()) != ["bin", "made", "out", "swept"]:
                 raise SystemExit(f"{kind} --seed {number}: something was left in {folder}")
         os.chdir(ROOT)
     words = ", ".join(f"{number} {answer}" for answer, number in sorted(answers.items()))

@@ -1,7 +1,9 @@
 """Breaks text as people, programs and disks do: bytes, lines, numbers, words, ends."""
 
+import json
 import re
 from random import Random
+from typing import Any
 
 NUMBER = re.compile(rb"(?<![A-Za-z_])-?\d+(?:\.\d+)?")
 STRING = re.compile(rb'"[^"\n]*"')
@@ -137,9 +139,39 @@ def _deep(text: bytes, chance: Random) -> bytes:
     return _replaced(NUMBER, (b"[" * 3000, b"[" * 3000 + b"]" * 3000, b'{"a":' * 3000, b"{a=" * 500), text, chance)
 
 
+def _value(text: bytes, chance: Random) -> bytes:
+    """Any value of a JSON text, a table too, becomes another, or is left out; lines of JSON are texts of their own."""
+    lines = text.split(b"\n") if b"}\n{" in text else [text]
+    place = chance.randrange(len(lines))
+    try:
+        data = json.loads(lines[place])
+    except (ValueError, RecursionError):
+        return text
+    holders = [(data, key) for key in _keys(data)]
+    for holder, key in holders:
+        if len(holders) < 20_000:
+            holders += [(holder[key], inner) for inner in _keys(holder[key])]
+    if not holders:
+        return text
+    holder, key = chance.choice(holders[: chance.choice((8, 40, 400, 20_000))])
+    if chance.randrange(4):
+        holder[key] = chance.choice(VALUES)
+    else:
+        del holder[key]
+    lines[place] = json.dumps(data).encode()
+    return b"\n".join(lines)
+
+
+def _keys(data: Any) -> list[Any]:
+    return list(data) if isinstance(data, dict) else list(range(len(data))) if isinstance(data, list) else []
+
+
 def _nothing(_text: bytes, chance: Random) -> bytes:
     return chance.choice((b"", b"\n", b"[]", b"{}", b"null", b"\x00" * 100, b"PK\x03\x04", b"0", b'"text"'))
 
 
-CHANGES = (_number, _nearby, _word, _other_word, _line, _byte, _piece, _cut, _hole, _deep, _nothing)
-WEIGHTS = (20, 20, 20, 10, 10, 10, 8, 3, 5, 1, 1)
+VALUES: tuple[Any, ...] = ({}, [], None, "", "x\x1b[31m\ny", -3, -5, 0, 1, 10**21, 1e308, True, [[]], {"": {}}, [None])
+"""Values that stand in the place of others."""
+
+CHANGES = (_number, _nearby, _word, _other_word, _line, _byte, _piece, _cut, _hole, _deep, _nothing, _value)
+WEIGHTS = (20, 20, 20, 10, 10, 10, 8, 3, 5, 1, 1, 30)

@@ -9,7 +9,7 @@ import pytest
 KILLED = 4
 
 
-KINDS = ("scenario", "machine", "result", "trace", "report")
+KINDS = ("scenario", "machine", "result", "trace", "report", "sweep", "layout")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
-from gpusim.cli import main
+from gpusim.cli import app, main
 from gpusim.errors import BadInput, CannotRun, CheckFailed, printable
 
 COMMANDS = [
@@ -360,6 +361,58 @@ def test_a_reader_that_leaves_early_is_no_traceback():
 
     assert ended.returncode == 1
     assert ended.stderr == ""
+
+
+def test_every_number_of_an_option_is_bounded():
+    hints = [
+        (command.callback.__name__, name, hint)
+        for command in app.registered_commands
+        for name, hint in get_type_hints(command.callback, include_extras=True).items()
+        if hasattr(hint, "__metadata__") and int in (hint.__origin__, *get_args(hint.__origin__))
+    ]
+
+    unbounded = [
+        (command, name) for command, name, hint in hints if None in (hint.__metadata__[0].min, hint.__metadata__[0].max)
+    ]
+    assert len(hints) > 10
+    assert unbounded == []
+
+
+LONG = "9" * 21
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("layout", "crosswise", "--base", LONG),
+        ("layout", "crosswise", "--bits", LONG),
+        ("layout", "crosswise", "--stages", LONG),
+        ("layout", "crosswise", "--tile", f"{LONG}x1"),
+        ("layout", "crosswise", "--load", f"16B@{LONG}:0"),
+        ("layout", "crosswise", "--store", f"{LONG}B"),
+        ("layout", "crosswise", "--cp-async", f"16B.cg:{LONG}"),
+        ("layout", "crosswise", "--ldmatrix", f"x4@0:{LONG}"),
+        ("layout", "crosswise", "--lds", f"m{LONG}n8k8.tf32.a"),
+        ("layout", "crosswise", "--access", f"16B@{LONG}:0"),
+        ("layout", f"padded<{LONG}>"),
+        ("layout", f"Swizzle<{LONG},3,3>"),
+        ("layout", f"(_{LONG},_8):(_1,_8)"),
+        ("verify", SCENARIO, "--seed", LONG),
+        ("addresses", SCENARIO, "events", "--thread", LONG),
+        ("addresses", SCENARIO, "gmem_a", "--threads", LONG),
+        ("run", SCENARIO, "--set", f"problem.c={LONG}"),
+        ("run", SCENARIO, "--set", f"kernel.stages={LONG}"),
+        ("sweep", SCENARIO, "--over", "kernel.stages=3", "--jobs", LONG),
+        ("tune", SCENARIO, "--budget", LONG),
+        ("tune", SCENARIO, "--top", LONG),
+    ],
+    ids=" ".join,
+)
+def test_a_number_of_21_digits_is_one_line_and_exit_2(gpusim, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+
+    assert gpusim(*arguments).is_refusal
+    assert list(tmp_path.iterdir()) == []
 
 
 def redirected(how, *arguments, **options):

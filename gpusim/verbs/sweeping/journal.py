@@ -10,6 +10,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from gpusim.errors import BadInput, CannotRun
+from gpusim.results.whole_file import refuse_foreign
+from gpusim.verbs.sweeping.kept import axes_of_definition, count_points, row_damage
 
 DEFINITION: Final = "sweep.json"
 """File of what is swept."""
@@ -53,8 +55,10 @@ class Journal:
         replaces = anew and (folder / DEFINITION).is_file()
         if replaces:
             read_definition(folder)
+            refuse_foreign(folder / JOURNAL, follow=False)
         else:
             _claim(folder, wanted)
+        self._points = count_points(definition["axes"])
         try:
             self._file = os.open(folder / JOURNAL, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
@@ -123,11 +127,15 @@ class Journal:
             os.ftruncate(self._file, whole)
         rows = {}
         for number, line in enumerate(data[:whole].splitlines(), 1):
+            place = f"{self.folder / JOURNAL}: line {number} is damaged"
             try:
                 read = json.loads(line)
-                rows[int(read["point"])] = dict(read["row"])
-            except (ValueError, KeyError, TypeError) as error:
-                raise CannotRun(f"{self.folder / JOURNAL}: line {number} is damaged") from error
+            except (ValueError, RecursionError) as error:
+                raise CannotRun(f"{place}: it is no JSON") from error
+            wrong = row_damage(read, self._points)
+            if wrong:
+                raise CannotRun(f"{place}: {wrong}")
+            rows[read["point"]] = dict(read["row"])
         return rows
 
 
@@ -141,11 +149,15 @@ def read_definition(folder: Path) -> dict[str, Any]:
     path = folder / DEFINITION
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadInput(f"{folder}: holds no sweep (no readable {DEFINITION}); `gpusim sweep` makes one") from error
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SWEEP_SCHEMA:
-        raise BadInput(f"{path}: schema must be {SWEEP_SCHEMA!r}, got {found!r}")
+        raise BadInput(f"{path}: schema must be {SWEEP_SCHEMA!r}, got {found!r:.60}")
+    try:
+        axes_of_definition(data)
+    except ValueError as error:
+        raise BadInput(f"{path}: {error}") from error
     return dict(data)
 
 

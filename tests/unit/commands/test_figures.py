@@ -123,3 +123,15 @@ def test_a_link_in_a_run_directory_is_replaced_and_never_written_through(gpusim,
 
     assert precious.read_text() == "mine"
     assert not (own_run / name).is_symlink()
+
+
+@pytest.mark.parametrize("table", ["machine", "scenario", "bound"])
+@pytest.mark.parametrize("command", [("report", "--out", "page.html"), ("plot", "stalls"), ("explain",)], ids=" ".join)
+def test_a_result_whose_table_is_empty_is_one_line(gpusim, own_run, table, command):
+    result = json.loads((own_run / "result.json").read_text())
+    (own_run / "result.json").write_text(json.dumps(result | {table: {}}))
+
+    answer = gpusim(command[0], own_run, *command[1:])
+
+    assert answer.is_refusal
+    assert f"result.json: damaged: {table}." in answer.err

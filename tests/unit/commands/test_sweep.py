@@ -145,3 +145,11 @@ def test_force_begins_a_sweep_anew_and_keeps_what_is_not_its_own(gpusim, tmp_pat
     header, row = (tmp_path / "here" / "points.csv").read_text().splitlines()
     assert header.startswith("kernel.stages,")
     assert row.startswith("4,")
+
+
+def test_a_sweep_of_which_every_point_is_refused_is_exit_2(gpusim, tmp_path):
+    answer = gpusim("sweep", "gemm_ragged", "--over", "kernel.stages=1,2", "--jobs", "1", "--out", tmp_path / "s")
+
+    assert answer.code == 2
+    assert "2 points, 2 refused" in answer.out
+    assert answer.err.splitlines()[-1].startswith("gpusim: every point was refused, the first: ")

@@ -156,7 +156,7 @@ def test_a_base_off_a_line_splits_rows_over_two_lines():
 @pytest.mark.parametrize(
     ("name", "base", "message"),
     [
-        ("row_major", -16, "base must be an integer of 0 to 1073741824, got -16"),
+        ("row_major", -16, "base must be an integer of 0 to 1000000, got -16"),
         (
             "Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)",
             128,

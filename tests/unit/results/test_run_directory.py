@@ -31,7 +31,7 @@ RESULT = Result(
     stalls={"selected": 1.0},
     pipeline=(PipelineRow(0, 0, 0, None, 1, 2, 3, 4),),
     hazards=(),
-    bound={},
+    bound={"resource": "latency", "reason": "nothing is busy", "utilisation": 0.1},
     provenance={"version": "0", "commit": None},
 )
 TIMELINE = Timeline(
