@@ -35,7 +35,7 @@ def integer(name: str, value: object) -> int:
     Raises:
         BadInput: It is none.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise refusal(name, "an integer", value)
     return int(value)
 
@@ -47,7 +47,7 @@ def whole_number(name: str, value: object, least: int, most: int) -> int:
     Raises:
         BadInput: It is none, or not between ``least`` and ``most``.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= most:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise refusal(name, f"an integer of {least} to {most}", value)
     return int(value)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.errors import BadInput
 from gpusim.layout.address_bits import render_address_bits
-from gpusim.layout.bank_map import MOST_ELEMENTS, LayoutReport, describe_layout, render_text
+from gpusim.layout.bank_map import MOST_TILE_ELEMENTS, LayoutReport, describe_layout, render_text
 from gpusim.layout.named import Extents, stated_extents
 from gpusim.layout.search import Search
 from gpusim.layout.search_report import render_search, search_layout
@@ -108,13 +108,13 @@ def _extents(question: LayoutQuestion) -> Extents:
     stated = stated_extents(question.spec)
     if stated is not None and question.tile is None:
         contiguous, strided = stated.contiguous, stated.strided
-        if contiguous * strided * stated.stages > MOST_ELEMENTS:
-            raise BadInput(f"{question.spec}: must have at most {MOST_ELEMENTS} elements")
+        if contiguous * strided * stated.stages > MOST_TILE_ELEMENTS:
+            raise BadInput(f"{question.spec}: must have at most {MOST_TILE_ELEMENTS} elements")
     else:
         contiguous, strided = parse_tile(question.tile or _TILE_BY_DEFAULT)
     stages = question.stages if question.stages is not None else stated.stages if stated is not None else 1
-    if contiguous * strided * stages > MOST_ELEMENTS:
-        most = MOST_ELEMENTS // (contiguous * strided)
+    if contiguous * strided * stages > MOST_TILE_ELEMENTS:
+        most = MOST_TILE_ELEMENTS // (contiguous * strided)
         tile = question.tile or f"{contiguous}x{strided}"
         raise BadInput(f"--stages must be at most {most} for a tile of {tile}, got {stages}")
     return Extents(contiguous, strided, stages)
@@ -129,6 +129,6 @@ def parse_tile(text: str) -> tuple[int, int]:
     """
     match = _TILE.fullmatch(text)
     contiguous, strided = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not 1 <= contiguous * strided <= MOST_ELEMENTS:
-        raise BadInput(f"--tile must be CxS, at most {MOST_ELEMENTS} elements, like 64x128, got {text!r}")
+    if not 1 <= contiguous * strided <= MOST_TILE_ELEMENTS:
+        raise BadInput(f"--tile must be CxS, at most {MOST_TILE_ELEMENTS} elements, like 64x128, got {text!r}")
     return contiguous, strided

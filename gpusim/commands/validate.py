@@ -67,8 +67,9 @@ def validate_records(options: ValidateOptions) -> None:
     if options.only and options.held_out and not options.held_out_rows:
         raise BadInput("--only would single out held-out records: it goes with --held-out-rows, not with --held-out")
     half: Half = "held-out" if held_out else "development"
-    for suffix in ("md", "json", "png") if options.out is not None else ():
-        refuse_taken(_place(options.out, half, suffix), force=options.force)
+    if options.out is not None:
+        for suffix in ("md", "json", "png"):
+            refuse_taken(_place(options.out, half, suffix), force=options.force)
     measured = records_of(half, options.gpu, options.only)
     if held_out:
         note_look(_command(options), f"{'rows' if options.held_out_rows else 'aggregates'} of {len(measured)} records")

@@ -19,7 +19,7 @@ from gpusim.layout.named import CuteSpec, Extents, parse_layout_spec, shared_lay
 from gpusim.layout.patterns import parse_access
 from gpusim.layout.shared import SharedLayout
 
-MOST_ELEMENTS = 1 << 20
+MOST_TILE_ELEMENTS = 1 << 20
 """Most elements of a tile with all its stages: more than shared memory holds."""
 
 MOST_BASE = 1_000_000
@@ -159,15 +159,15 @@ def tile_layout(
     stated = stated_extents(text("name", name))
     for extent, value in {"contiguous": contiguous, "strided": strided, "stages": stages}.items():
         if value is not None:
-            whole_number(extent, value, 1, MOST_ELEMENTS)
+            whole_number(extent, value, 1, MOST_TILE_ELEMENTS)
     if stated is None and (contiguous is None or strided is None):
         raise BadInput(f"{name}: needs the extents of a tile, which this name does not state")
     own = stated or Extents(0, 0, 1)
     extents = (own.contiguous if contiguous is None else contiguous, own.strided if strided is None else strided)
     slots = own.stages if stages is None else stages
-    if extents[0] * extents[1] * slots > MOST_ELEMENTS:
+    if extents[0] * extents[1] * slots > MOST_TILE_ELEMENTS:
         raise BadInput(
-            f"{name}: a tile must have at most {MOST_ELEMENTS} elements, got {extents[0]} x {extents[1]} x {slots}"
+            f"{name}: a tile must have at most {MOST_TILE_ELEMENTS} elements, got {extents[0]} x {extents[1]} x {slots}"
         )
     return shared_layout(name, bits, *extents, slots, vector_bits=max(8, integer("bits", bits)))
 

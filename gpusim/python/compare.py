@@ -9,7 +9,7 @@ from gpusim.python.run import Run
 from gpusim.python.simulate import StreamName
 from gpusim.results.result import Result
 from gpusim.results.run_directory import is_run
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.models import is_scenario
 from gpusim.verbs import compare as verb
 from gpusim.verbs.compare import ComparedSide, Comparison, side_of
 from gpusim.verbs.load import ScenarioSource, load
@@ -48,7 +48,7 @@ def _side(what: ComparedSide | Result | ScenarioSource, exact: bool | None, stre
         return ComparedSide(what.name or plain.scenario["problem"]["kind"], "run", plain, timeline=what.timeline)
     if isinstance(what, ComparedSide | Result) or (isinstance(what, str | Path) and is_run(what)):
         return side_of(what)
-    if not isinstance(what, str | Path | Mapping | Scenario):
+    if not (isinstance(what, str | Path | Mapping) or is_scenario(what)):
         raise refusal("a side", "a run directory, a run, a result, or what gpusim.load takes", what)
     scenario = load(what)
     return side_of(scenario, scenario.name, exact=exact, stream=stream)

@@ -9,7 +9,7 @@ from gpusim.python.run import Run
 from gpusim.python.simulate import StreamName
 from gpusim.results.result import Result
 from gpusim.results.run_directory import is_run, read_run
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.models import is_scenario
 from gpusim.verbs import explain as verb
 from gpusim.verbs.explain import Explanation
 from gpusim.verbs.load import ScenarioSource, load
@@ -38,6 +38,6 @@ def explain(what: Result | ScenarioSource, *, exact: bool | None = None, stream:
         what, _ = read_run(Path(what))
     if isinstance(what, Result):
         return verb.explain(what.result() if isinstance(what, Run) else what, exact=exact)
-    if not isinstance(what, str | Path | Mapping | Scenario):
+    if not (isinstance(what, str | Path | Mapping) or is_scenario(what)):
         raise refusal("what", "a run directory, a run, a result, or what gpusim.load takes", what)
     return verb.explain(load(what), exact=exact, stream=stream)

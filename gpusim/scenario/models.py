@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
@@ -159,3 +159,8 @@ class Scenario(Table, ABC):
         """
         canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def is_scenario(value: object) -> TypeGuard[Scenario]:
+    """Return whether a value is a scenario, of any kind."""
+    return isinstance(value, Scenario)

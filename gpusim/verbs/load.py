@@ -8,7 +8,7 @@ from gpusim.arguments import overrides_of, refusal
 from gpusim.families.registry import load_scenario, named_scenario, scenario_of
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.models import Scenario, is_scenario
 
 ScenarioSource: TypeAlias = Scenario | str | Path | Mapping[str, Any]
 """What a scenario can be loaded from; ``load`` says how each is read."""
@@ -37,7 +37,7 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
         return load_scenario(find_scenario(text), settings)
     if isinstance(source, Mapping):
         return scenario_of(source, settings)
-    if not isinstance(source, Scenario):
+    if not is_scenario(source):
         raise refusal("scenario", "a file, the name of a shipped one, data, or a scenario", source)
     return scenario_of(source.written(), settings, source.name) if settings else source
 

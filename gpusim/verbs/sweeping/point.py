@@ -13,7 +13,7 @@ from gpusim.results.result import NOT_COMPILED, Result
 from gpusim.scenario import read
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import parse_name
-from gpusim.scenario.models import Scenario
+from gpusim.scenario.models import Scenario, is_scenario
 from gpusim.scenario.read import Text
 from gpusim.scenario.text import toml_value
 from gpusim.sim.stall_reasons import REASONS
@@ -81,7 +81,7 @@ def base_of(
         text = _text(str(source), settings)
     elif isinstance(source, Mapping):
         text = read.overridden(plain_table("scenario", source), "scenario", settings, Path())
-    elif isinstance(source, Scenario):
+    elif is_scenario(source):
         text = read.overridden(source.written(), source.name or "scenario", settings, Path(), source.name)
     else:
         raise refusal("scenario", "a file, the name of a shipped one, data, or a scenario", source)
