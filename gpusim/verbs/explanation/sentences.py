@@ -14,10 +14,10 @@ MOST: Final = 50.0
 """Share, per cent, that is "most"."""
 
 _LIMITERS: Final = {
-    "warps": "the warps it can hold",
-    "ctas": "the CTAs it can hold",
-    "registers": "its registers",
-    "shared_memory": "its shared memory",
+    "warps": "the warps it can hold allow",
+    "ctas": "the CTAs it can hold allow",
+    "registers": "its registers allow",
+    "shared_memory": "its shared memory allows",
 }
 
 _NAMED: Final = 4
@@ -39,7 +39,8 @@ def verdict(result: Result, shares: Budget, bound: Bound, *, working: int, sms: 
     """
     parts = []
     if shares.of(IDLE_SMS) >= MOST:
-        parts.append(f"most SMs idle: {_number(result.ctas, 'CTA')} on {sms} SMs leave {sms - working} without work")
+        leave = f"leave{_s(result.ctas)} {sms - working} without work"
+        parts.append(f"most SMs idle: {_number(result.ctas, 'CTA')} on {sms} SMs {leave}")
     if 100 * (1 - shares.tile_efficiency) >= MOST:
         parts.append(f"{100 * (1 - shares.tile_efficiency):.0f} % of the multiplications are padding of the tile")
     if not parts and not bound.reason:
@@ -102,7 +103,8 @@ def _told(
     axes: str,
 ) -> Iterator[str]:
     yield (
-        f"{working} of {sms} SMs have a CTA; {shares.of(IDLE_SMS):.1f} % of the machine's time goes to SMs without one"
+        f"{working} of {sms} SMs {'has' if working == 1 else 'have'} a CTA; {shares.of(IDLE_SMS):.1f} % of the "
+        f"machine's time goes to SMs without one"
     )
     yield (
         f"the grid of {_number(result.ctas, 'CTA')} is {result.waves:,.2f} waves; SMs that end before the last cost "
@@ -114,7 +116,7 @@ def _told(
     )
     yield (
         f"an SM holds {_number(holds.ctas_per_sm, 'CTA')}, {holds.warps} of {holds.most_warps} warps; "
-        f"{_LIMITERS[holds.limiter]} allow no more ({result.registers_per_thread} registers a thread, "
+        f"{_LIMITERS[holds.limiter]} no more ({result.registers_per_thread} registers a thread, "
         f"{result.shared_bytes:,} bytes of shared memory a CTA)"
     )
     named = ", ".join(f"{one.name} {one.percent:.0f} %" for one in used[:_NAMED])
@@ -122,6 +124,11 @@ def _told(
     best = next((one for one in changes if one.gain_percent is not None and one.gain_percent > 0), None)
     if best is not None:
         yield f"the largest gain of one change, {best.gain_percent:.1f} % of the cycles: {best.change}"
+
+
+def _s(count: int) -> str:
+    """Return what a verb of so many ends with."""
+    return "s" if count == 1 else ""
 
 
 def _number(count: int, what: str) -> str:
