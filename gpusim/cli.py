@@ -212,7 +212,7 @@ def run(
     stream: Annotated[
         StreamChoice,
         typer.Option(
-            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+            help="Origin of the instruction streams. auto: compiled where they can be, else estimated, and why."
         ),
     ] = StreamChoice.AUTO,
     engine: Annotated[
@@ -634,7 +634,7 @@ def sweep(
     stream: Annotated[
         StreamChoice,
         typer.Option(
-            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+            help="Origin of the instruction streams. auto: compiled where they can be, else estimated, and why."
         ),
     ] = StreamChoice.AUTO,
     table: Annotated[
@@ -700,7 +700,7 @@ def tune(
     stream: Annotated[
         StreamChoice,
         typer.Option(
-            help="Origin of the instruction streams. auto: compiled if all are shipped or a compiler is installed."
+            help="Origin of the instruction streams. auto: compiled where they can be, else estimated, and why."
         ),
     ] = StreamChoice.AUTO,
     as_json: JsonOption = False,

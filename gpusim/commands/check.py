@@ -190,15 +190,12 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     Simulate a scenario with each available stream.
 
-    A compiled stream is of the build that was measured. It needs a compiler or a shipped stream; without both, it is
-    left out with a line on stderr. A kernel whose mma.sync is emulated is not simulated in time (D27); its numbers,
-    trace and other counts are still checked.
+    A compiled stream is of the build that was measured. It needs a compiler or a shipped stream; without both, and
+    where the compiler's code cannot be followed, it is left out with a line on stderr. A kernel whose mma.sync is
+    emulated is not simulated in time (D27); its numbers, trace and other counts are still checked.
 
     Returns:
         Results by the origin of their stream, and the timeline of the last one.
-
-    Raises:
-        CheckFailed: The compiled kernel does not execute the schedule.
     """
     machine = load_machine(scenario.machine)
     mma = family_of(scenario).timing.timed_kernels(scenario, machine)[0].mma
@@ -211,7 +208,7 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     try:
         results["compiled"], timeline = simulate(scenario, stream="compiled", own_build=True)
     except (BadInput, CannotRun) as error:
-        progress(f"no compiled stream: {error}")
+        progress(f"no compiled stream: {error.__cause__ or error}")  # without what --stream would answer
     return results, timeline
 
 

@@ -193,9 +193,10 @@ class _Naming:
 
     def spill(self, sass: Sass, step: ExecutedInstruction) -> None:
         """Note a store to the stack, or a load from it: a word there is what the register held that it comes from."""
-        assert step.address is not None
-        stores = sass.name == STORE
-        first, place = sass.operand("v" if stores else "d", Register).number, int(step.address[0])
+        stores, places = sass.name == STORE, step.address
+        if places is None:
+            return
+        first, place = sass.operand("v" if stores else "d", Register).number, int(places[0])
         for part in range(words_moved(sass)):
             register, slot = first + part, place + part * WORD_BYTES
             if stores:

@@ -75,8 +75,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
         Raises:
             BadInput: The user's kernel takes other parameters, or the assembler replaces the mma.sync.
-            CannotRun: There is no shipped stream of this kernel, and no compiler is installed, or it refuses the source.
-                Or what it made of gpusim's own source cannot be followed; the message names the compiler.
+            CannotRun: There is no shipped stream of this kernel, and no compiler is installed, or it refuses the
+                source. Or what it made of gpusim's own cannot be followed; the message names the compiler.
             CheckFailed: The user's kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability

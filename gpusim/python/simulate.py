@@ -25,7 +25,7 @@ def simulate(
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
         exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
-        stream: Origin of the instruction streams. "auto" is compiled where all are shipped or a compiler is installed.
+        stream: Origin of the instruction streams. "auto" is compiled where all are shipped or made by a compiler.
         engine: Which execution of the simulator's core; "auto" is the compiled one where it was built.
 
     Returns:

@@ -35,7 +35,7 @@ RUN_TIME_EXTENTS = "run-time extents"
 NOT_IN_CUTLASS = "not_in_cutlass"
 """Key of the provenance of a result whose kernel CUTLASS does not have: why."""
 NOT_COMPILED = "not_compiled"
-"""Key in the provenance of a result with estimated streams: why there are no compiled ones, though a compiler is here."""
+"""Key in the provenance of a result with estimated streams: why not compiled ones, though a compiler is installed."""
 
 
 @dataclass(frozen=True, slots=True)

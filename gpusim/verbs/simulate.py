@@ -45,8 +45,8 @@ STREAM_CHOICES = ("auto", *get_args(StreamOrigin))
 """
 Origins of instruction streams that can be asked for.
 
-"auto" is "compiled" if all streams come with gpusim, or are those of a compiler that is installed, otherwise "estimated".
-A result states which one was used, and why not the compiled one where a compiler is installed.
+"auto" is "compiled" if all streams come with gpusim, or are of a compiler that is installed, otherwise "estimated". A
+result states which one was used, and why not the compiled one where a compiler is installed.
 """
 
 
@@ -165,17 +165,20 @@ def _streams(kernels: Sequence[AnyKernel], stream: str, user: UserKernel | None)
         CannotRun: A stream is to be compiled, and cannot be. The message says what answers without it.
         CheckFailed: The user's kernel does not execute the schedule.
     """
-    wanted = stream == "compiled" or (stream == "auto" and all(kernel.can_be_compiled() for kernel in kernels))
     refusal = ""
-    if wanted:
-        try:
+    try:
+        if stream == "compiled" or (stream == "auto" and all(kernel.can_be_compiled() for kernel in kernels)):
             return [streams_of(kernel, "compiled") for kernel in kernels], ""
-        except (BadInput, CannotRun) as error:
-            if stream == "compiled" and (user is not None or isinstance(error, BadInput)):
-                raise
-            if stream == "compiled":
-                raise CannotRun(f"{error}; --stream auto and --stream estimated answer without it") from error
-            refusal = str(error)
+    except BadInput as error:
+        if stream == "compiled":
+            raise
+        refusal = str(error)
+    except CannotRun as error:
+        if user is not None:
+            raise
+        refusal = str(error).rstrip(".")
+        if stream == "compiled":
+            raise CannotRun(f"{refusal}; --stream auto and --stream estimated answer without it") from error
     return [streams_of(kernel, "estimated") for kernel in kernels], refusal
 
 

@@ -133,7 +133,7 @@ def decode(code: bytes, architecture: int) -> tuple[Sass, ...]:
         architecture: 10 * major + minor of the target, 75 to 90.
 
     Raises:
-        Unsupported: The architecture is not one of these, or an opcode is unknown. The message has its address and word.
+        Unsupported: The architecture is not one of these, or an opcode is unknown. The message has address and word.
     """
     require_decoded(architecture)
     return tuple(

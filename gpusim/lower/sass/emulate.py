@@ -48,7 +48,7 @@ KNOWN_WORDS = frozenset(
         *(at + word for at in DESCRIPTORS_AT for word in (0, WORD_BYTES)),
     )
 )
-"""Words that the driver writes into constant bank 0 and whose values are known: extents of block and grid, and those."""
+"""Words that the driver writes into constant bank 0 and that are known: extents of block and grid, and those above."""
 
 WHOLE_WARP = -1
 """Key for WARPSYNC among the keys of the convergence barriers, 0 to 15 for B0 to B15."""
@@ -310,19 +310,19 @@ class _Emulation:
         address = self._address(sass)
         register = result(sass)
         for part in range(words_moved(sass)):
-            value = self.local[self._local_rows(sass, address, lanes, part), np.arange(WARP_SIZE)]
+            value = self.local[self._local_rows(address, lanes, part), np.arange(WARP_SIZE)]
             self.registers.write(register, value, lanes, part)
         self._note(at, lanes, address)
 
     def store_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         address = self._address(sass)
         for part in range(words_moved(sass)):
-            rows = self._local_rows(sass, address, lanes, part)
+            rows = self._local_rows(address, lanes, part)
             value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (WARP_SIZE,))
             self.local[rows[lanes], np.nonzero(lanes)[0]] = value[lanes]
         self._note(at, lanes, address)
 
-    def _local_rows(self, sass: Sass, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
+    def _local_rows(self, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
         rows = np.where(lanes, address // 4 + part, 0)
         if (rows < 0).any() or (rows >= len(self.local)).any():
             raise NotImplementedError(f"local address outside the stack of {self.warp.local_bytes} bytes")

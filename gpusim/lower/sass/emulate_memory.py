@@ -9,7 +9,7 @@ from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_registers import LaneWords
 from gpusim.units import WORD_BYTES
 
-WORDS = {"64": 2, "128": 4}
+ACCESS_WORDS = {"64": 2, "128": 4}
 """32-bit words of an access, by its modifier. Without one it is a word."""
 
 NARROW = {"U8": (8, False), "S8": (8, True), "U16": (16, False), "S16": (16, True)}
@@ -18,7 +18,7 @@ NARROW = {"U8": (8, False), "S8": (8, True), "U16": (16, False), "S16": (16, Tru
 
 def words_moved(sass: Sass) -> int:
     """Return the 32-bit registers of a lane that a memory instruction moves."""
-    return next((WORDS[modifier] for modifier in sass.modifiers if modifier in WORDS), 1)
+    return next((ACCESS_WORDS[modifier] for modifier in sass.modifiers if modifier in ACCESS_WORDS), 1)
 
 
 def narrow(sass: Sass) -> tuple[int, bool] | None:

@@ -413,7 +413,7 @@ ALWAYS = PT << 87
 UNCOUNTED = ALWAYS | 1 << 86
 PAIR, WITH_UNIFORM = 1 << 72, 1 << 91
 NORMAL_EVICTION = 1 << 84
-"""Idle fields: a predicate source; that and how a call is counted; a 64-bit address, plain or with a uniform register."""
+"""Idle fields: a predicate; that and how a call is counted; a 64-bit address; a uniform register in it; no eviction."""
 
 
 def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from gpusim.cuda.compiler import find_compiler
+from gpusim.cuda.compiler import Compiler, find_compiler
 from gpusim.errors import CheckFailed, exit_code_of
 from gpusim.measure.host import host_of_today
 from gpusim.measure.tables.page import put_page
@@ -32,7 +32,7 @@ def followed(listed: Sequence[Combination], jobs: int) -> list[Followed]:
 
 
 def _follow_all(arguments: argparse.Namespace) -> None:
-    compiler = find_compiler()
+    compiler: Compiler = find_compiler()
     listed = [one for machine in arguments.machine or TARGETS for one in combinations(machine)][:: arguments.every]
     found = followed(listed, arguments.jobs)
     own = section(f"{compiler.name} {compiler.version}", host_of_today().lines(), found)

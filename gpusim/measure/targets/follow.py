@@ -10,7 +10,7 @@ from gpusim.machine.load import load_machine
 from gpusim.measure.targets.matrix import Combination
 from gpusim.sim.timed_kernel import AnyKernel
 
-Verdict: TypeAlias = Literal["followed", "refused", "failed"]
+FollowVerdict: TypeAlias = Literal["followed", "refused", "failed"]
 
 
 class Followed(NamedTuple):
@@ -26,7 +26,7 @@ class Followed(NamedTuple):
     """
 
     combination: Combination
-    verdict: Verdict
+    verdict: FollowVerdict
     why: str
     seconds: float
 
@@ -34,7 +34,7 @@ class Followed(NamedTuple):
 def follow(combination: Combination) -> Followed:
     """Compile a combination's kernels, and make the stream of each behaviour of their CTAs."""
     started = time.perf_counter()
-    verdict: Verdict = "followed"
+    verdict: FollowVerdict = "followed"
     why = ""
     try:
         kernels = kernels_of(combination)

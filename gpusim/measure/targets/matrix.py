@@ -12,7 +12,7 @@ TARGETS: Final[dict[str, int]] = {"t4": 75, "a100": 80, "rtx3090": 86, "rtx4090"
 LAYOUTS: Final = {"TN": ("row", "column"), "NN": ("column", "column"), "NT": ("column", "row"), "TT": ("row", "row")}
 """Layouts of A and B by the letters that BLAS has for them."""
 
-TILES: Final[tuple[tuple[Shape, Shape], ...]] = (
+FOLLOWED_TILES: Final[tuple[tuple[Shape, Shape], ...]] = (
     ((128, 128, 32), (64, 64, 32)),
     ((64, 64, 64), (32, 32, 64)),
     ((128, 64, 32), (64, 32, 32)),
@@ -22,7 +22,7 @@ TILES: Final[tuple[tuple[Shape, Shape], ...]] = (
 )
 """Threadblock and warp of 16-bit operands. K of others has as many bytes."""
 
-TURING_TILES: Final = (TILES[0], TILES[2], TILES[5])
+TURING_TILES: Final = (FOLLOWED_TILES[0], FOLLOWED_TILES[2], FOLLOWED_TILES[5])
 """Those whose two stages and whose epilogue fit on an SM of Turing."""
 
 MAINLOOPS: Final = (("multistage", 3), ("multistage", 4), ("pipelined", 2))
@@ -112,7 +112,10 @@ def _kernel(target: int, number: int) -> tuple[tuple[Shape, Shape], dict[str, An
     if target < least_capability("f16", (16, 8, 16)):
         return TURING_TILES[number % len(TURING_TILES)], {"mainloop": "pipelined", "stages": 2}
     mainloop, stages = MAINLOOPS[number % len(MAINLOOPS)]
-    return TILES[(number + number // len(TILES)) % len(TILES)], {"mainloop": mainloop, "stages": stages}
+    return FOLLOWED_TILES[(number + number // len(FOLLOWED_TILES)) % len(FOLLOWED_TILES)], {
+        "mainloop": mainloop,
+        "stages": stages,
+    }
 
 
 def _tiles(tile: tuple[Shape, Shape], ab: str) -> dict[str, Any]:
@@ -172,7 +175,13 @@ def _attentions() -> Iterator[tuple[str, dict[str, Any]]]:
         ):
             problem = {
                 "kind": "attention",
-                **{"batch": 1, "heads": 2, "queries": 256, "keys": 320, "head_dim": head, "head_dim_v": head},
-                **{"mask": mask, "dtype": {"ab": ab, "output": ab}},
+                "batch": 1,
+                "heads": 2,
+                "queries": 256,
+                "keys": 320,
+                "head_dim": head,
+                "head_dim_v": head,
+                "mask": mask,
+                "dtype": {"ab": ab, "output": ab},
             }
             yield f"{mainloop}, head {head}, {mask}, {ab}", {"problem": problem, "kernel": {"mainloop": mainloop}}

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpusim.measure.tables.page import table_row
-from gpusim.measure.targets.follow import Followed, Verdict
+from gpusim.measure.targets.follow import Followed, FollowVerdict
 
 TITLE = "# Machine code of every target, followed"
 _ABOUT = """
-For each combination of target, family, types, layouts, tile, stages and iterator the kernel is compiled, one warp of its
-machine code is executed, and every memory instruction, barrier and mma.sync of it is found in the schedule, by the
+For each combination of target, family, types, layouts, tile, stages and iterator the kernel is compiled. One warp of
+its machine code is executed, and every memory instruction, barrier and mma.sync of it is found in the schedule, by the
 addresses of its lanes. "followed" is all of that; "refused" has no such kernel on the target, and says why below;
 "failed" has one that could not be followed, and there must be none.
 
@@ -43,7 +43,7 @@ def _cell(found: Sequence[Followed]) -> str:
     return ", ".join([str(counted["followed"]), *others]) if found else "-"
 
 
-def _reasons(verdict: Verdict, found: Sequence[Followed]) -> list[str]:
+def _reasons(verdict: FollowVerdict, found: Sequence[Followed]) -> list[str]:
     if not found:
         return ["", f"None {verdict}."]
     lines = ["", f"{len(found)} {verdict}:", ""]

@@ -8,7 +8,7 @@ import pytest
 from gpusim.errors import Unsupported
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import control_field, decode, decode_word
-from gpusim.lower.sass.operands import Immediate, Memory, Predicate, Register
+from gpusim.lower.sass.operands import PT, Immediate, Memory, Predicate, Register
 from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 
 FOLDER = Path(__file__).parent / "data"
@@ -143,3 +143,50 @@ def test_an_unknown_opcode_names_its_address():
 def test_other_architectures_are_refused():
     with pytest.raises(Unsupported, match=r"^machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
         decode(b"", 120)
+
+
+ODD = {
+    "a carry into a sum that has none": (0x210, 0x1 << 87, 0xF << 87),
+    "a predicate that IMAD does not set": (0x224, 0x2 << 81, PT << 81),
+    "a scale of FMUL": (0x220, 0x2 << 84, 4 << 84),
+    "a bit that no opcode is known to have": (0x210, 1 << 100, 0),
+}
+"""Opcode, what stands in a field that the decoder does not read, and what stands there in code that was seen."""
+
+IDLE = {0x210: 0xF << 87 | 0xF << 77 | PT << 81 | PT << 84, 0x224: 0xF << 87 | PT << 81, 0x220: 4 << 84}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_bit_that_is_not_read_and_not_idle_is_refused_by_its_number(what):
+    """IADD3, IMAD and FMUL R0, R0, R0 ..., with one field changed."""
+    opcode, odd, idle = ODD[what]
+    word = opcode | IDLE[opcode]
+
+    assert decode_word(word, 0, 80).name in {"IADD3", "IMAD", "FMUL"}
+    with pytest.raises(Unsupported, match=r"^text 0x0000: [A-Z0-9]+ with 0x[0-9a-f]+ in bits [0-9, ]+ is not known"):
+        decode_word(word & ~idle | odd, 0, 80)
+
+
+GLOBAL = {
+    0x000FE2000810E106_000000FF11007986: "STG.E.U8.SYS [R17.U32+UR6], RZ",
+    0x000EA400081F4344_00000000FF0079A8: "ATOMG.E.ADD.S32.STRONG.GPU PT, R0, [UR4], R0",
+}
+"""Global addresses of sm_75 that a uniform pair is part of, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), GLOBAL.items(), ids=GLOBAL.values())
+def test_addresses_of_sm_75_with_a_uniform_pair(word, text):
+    assert decode_word(word, 0, 75).text == text
+
+
+MERGES = {
+    (0x001FC4000000400000006200FF207A3E, 89): "F2FP.F16.F32.MERGE_C R32, c[0x0][0x188], RZ",
+    (0x000FE400000040FF00006300FF007A3E, 86): "F2FP.MERGE_C R0, c[0x0][0x18c], RZ",
+}
+
+
+@pytest.mark.parametrize(("word", "text"), MERGES.items(), ids=MERGES.values())
+def test_a_conversion_that_keeps_the_other_half_is_no_packing_of_two(word, text):
+    value, architecture = word
+
+    assert decode_word(value, 0, architecture).text.startswith(text.rpartition(" ")[0])

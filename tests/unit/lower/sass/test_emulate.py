@@ -380,3 +380,88 @@ def test_a_call_returns_to_where_its_active_lanes_say(monkeypatch):
 def test_a_convergence_barrier_can_only_be_cleared(mnemonic, register):
     with pytest.raises(Unsupported, match="only clearing a convergence barrier is emulated"):
         executed((mnemonic, {"d": r(register), **B0}))
+
+
+BANK_2 = struct.pack("<2I", 0x80, 0x3)
+
+
+def test_a_source_in_bank_2_is_the_compiler_s_number_and_not_the_launch_s():
+    """IMAD.WIDE R8, R4, 2, c[0x2][0x0], R4 the lane: 0x300000080 + 2 lane; in bank 0 there is 7."""
+    product = {"d": r(8), "p": ALWAYS, "a": r(4), "b": Immediate(2), "c": Constant(2, 0)}
+    code = [
+        Sass(16 * at, mnemonic, ALWAYS, operands, (), control_field(0))
+        for at, (mnemonic, operands) in enumerate((LANE, ("IMAD.WIDE", product), store_to(8), store_to(9), EXIT))
+    ]
+    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), 32, 0, b"\7" * 1024, 0, compiler_constants=BANK_2)
+
+    assert shown_by(run_warp(code, warp).steps) == [[0x80 + 2 * lane for lane in range(32)], [3] * 32]
+
+
+REFUSED = {
+    "bank 3": (("MOV", {"d": r(2), "b": Constant(3, 8)}), "constant bank 3 is not known, only 0 and 2"),
+    "bank 4 of ULDC": (("ULDC.64", {"d": ur(2), "m": Constant(4, 8)}), "constant bank 4 is not known, only 0 and 2"),
+    "beyond the bank": (("MOV", {"d": r(2), "b": Constant(2, 8)}), "constant bank 2 has 0 bytes, byte 0x8 is read"),
+    "a negated selection": (
+        ("SEL", {"d": r(2), "a": Register(4, sign="-"), "b": r(RZ), "x": ALWAYS}),
+        "source -R4 with a sign is not emulated",
+    ),
+    "a modifier": (("SHF.L.U64.LO", {}), "modifier LO is not emulated"),
+    "an atomic's result": (("ATOMS.ADD", {"d": r(2), "m": Memory(r(RZ)), "v": r(RZ)}), "a shared atomic that returns"),
+    "lanes of a WARPSYNC": (("WARPSYNC", {"k": Immediate(1)}), "only a WARPSYNC of all lanes is emulated"),
+    "a 64-bit conversion": (("I2F.U64", {"d": r(2), "b": r(4)}), "I2F.U64 is not emulated"),
+    "an operand that is not there": (("MOV", {"d": r(2)}), "this form is not emulated"),
+    "an opcode": (("BMSK", {"d": r(2)}), "BMSK is not emulated"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_emulated_is_refused_by_name(what):
+    instruction, why = REFUSED[what]
+
+    with pytest.raises(Unsupported) as refusal:
+        executed(instruction)
+    assert str(refusal.value).startswith(f"text 0x0000 {instruction[0]}")
+    assert why in str(refusal.value)
+
+
+def test_a_word_that_only_the_driver_knows_is_refused():
+    """The parameters begin at 0x160; what lies below is the launch's extents, the stack and the global window."""
+    move = ("MOV", {"d": r(2), "b": Constant(0, 0x20)})
+    code = [Sass(16 * at, name, ALWAYS, own, (), control_field(0)) for at, (name, own) in enumerate((move, EXIT))]
+    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), 32, 0, bytes(1024), 0, parameters_at=0x160)
+
+    with pytest.raises(Unsupported, match="what the driver writes at 0x20 of constant bank 0 is not known"):
+        run_warp(code, warp)
+
+
+def test_a_base_of_32_bits_is_extended_by_zeros():
+    """[R2.U32+UR6]: R3 is 1 and no part of the address, UR7 is 2."""
+    words = [("MOV", {"d": r(number), "b": Immediate(value)}) for number, value in ((2, 0x10), (3, 1))]
+    words.append(("UMOV", {"d": ur(7), "b": Immediate(2)}))
+    place = Memory(r(2), 0, ur(6), wide=True, half=True)
+
+    assert shown_by(executed(*words, ("STG", {"m": place, "v": r(RZ)}))) == [[(2 << 32) + 0x10] * 32]
+
+
+@pytest.mark.parametrize(
+    ("modifier", "value"),
+    {"U8": 0x80, "S8": 0xFFFFFF80, "U16": 0x9080, "S16": 0xFFFF9080}.items(),
+)
+def test_a_narrow_load_takes_its_bytes_out_of_the_word(modifier, value):
+    """Bytes 2 and 3 of the word 0x90801234 are 0x80 and 0x90."""
+    place = {"d": r(2), "m": Memory(r(RZ), 0x42, wide=True)}
+    steps = executed(
+        (f"LDG.E.{modifier}", place), store_to(2), load=lambda address: np.where(address == 0x40, 0x90801234, 0)
+    )
+
+    assert shown_by(steps)[1] == [value] * 32
+
+
+@pytest.mark.parametrize(("modifier", "value"), {"S8": -128.0, "U8": 128.0, "S16": 896.0, "U32.RP": 2.0**32}.items())
+def test_a_conversion_takes_the_low_bits(modifier, value):
+    """0x0380: its low byte is -128 or 128, the half word 896; 0xffffff80... upwards is 2 to the 32."""
+    source = 0xFFFFFF81 if modifier == "U32.RP" else 0x0380
+    words = ("MOV", {"d": r(4), "b": Immediate(source)})
+    steps = executed(words, (f"I2F.{modifier}", {"d": r(2), "b": r(4)}), store_to(2))
+
+    assert shown_by(steps) == [[struct.unpack("<I", struct.pack("<f", value))[0]] * 32]

@@ -1,7 +1,6 @@
-"""Where a compiler's code cannot be followed, every command answers from the estimate and says so; none ends otherwise."""
+"""Where a compiler's code cannot be followed, every command answers from the estimate, and says so."""
 
 import json
-from pathlib import Path
 
 import pytest
 from slow import one_in
