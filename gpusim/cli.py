@@ -871,20 +871,26 @@ def calibrate(
 
 @app.command()
 def machine(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME|FILE]", help="A shipped machine, or a machine file.", show_default=False),
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|FILE]...",
+            help="A shipped machine, or a machine file; with other figures: 'h200 with sms = 66'.",
+            show_default=False,
+        ),
     ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """List the machines, or show one: its figures by kind, with unit and source, and what was validated."""
-    from gpusim.commands.machine import print_machine, print_machines
+    """List the machines; show one: its figures by kind, with unit and source; of several, say which figures differ."""
+    from gpusim.commands.machine import print_machine, print_machine_differences, print_machines
 
-    if name is None:
+    if not names:
         print_machines(as_json=as_json)
+    elif len(names) == 1:
+        print_machine(names[0], as_json=as_json)
     else:
-        print_machine(name, as_json=as_json)
+        print_machine_differences(names, as_json=as_json)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from gpusim.commands.machine import figure_row
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput
@@ -24,6 +25,9 @@ PROFILES = (".ncu-rep", ".csv")
 
 LEAST_STALL = 0.01
 """Least share of a stall reason that is printed."""
+
+MOST_FIGURES = 16
+"""Figures of machines that are printed; those that a user has set, come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,10 +169,19 @@ def _print(found: Comparison) -> None:
         print_text("The scenarios are equal.")
     several = len(names) > 2
     rows = [_row(metric, several=several) for metric in found.metrics if _is_shown(metric)]
+    figures = sorted(found.machine_figures, key=lambda one: "user" not in one.kinds)
     print_tables(
         ("differs", names, [(one.key, *map(str, one.values)) for one in found.differences]),
+        ("figure of the machine", names, list(map(figure_row, figures[:MOST_FIGURES]))),
         ("figure", [*names, *([] if several else ["ratio"])], rows),
     )
+    if len(figures) > MOST_FIGURES:
+        text = " ".join(repr(name) if " " in name else name for name in _machine_names(found))
+        print_text(f"{len(figures) - MOST_FIGURES} more figures of the machines differ: gpusim machine {text}")
+    for side, machine in zip(found.sides, found.machines, strict=True):
+        if side.result is not None and machine is None:
+            digest = str(side.result.machine.get("digest", ""))[:12]
+            print_text(f"{side.name}: the figures of its machine ({digest}) are no longer at hand")
     for name, bound in zip(names, found.bounds, strict=True):
         if bound:
             print_text(f"{name}: {bound}")
@@ -176,6 +189,11 @@ def _print(found: Comparison) -> None:
         why = "" if side.result is None else not_compiled(side.result)
         if why:
             print_text(f"{name}: the streams are estimated, since {why}")
+
+
+def _machine_names(found: Comparison) -> list[str]:
+    """Return the machines of the sides, as ``gpusim machine`` takes them."""
+    return list(dict.fromkeys(str(side.result.scenario["machine"]) for side in found.sides if side.result is not None))
 
 
 def _row(metric: Metric, *, several: bool) -> tuple[str, ...]:

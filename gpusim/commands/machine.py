@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from gpusim.commands.output import print_json, print_text
+from gpusim.machine.difference import FigureDifference, figure_differences
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, printed_value
-from gpusim.machine.load import machine_names
+from gpusim.machine.load import load_machine, machine_names
+from gpusim.report.tables import print_tables
 from gpusim.verbs.machine_report import MachineReport, machine_report
 
 _WIDTH = 120
@@ -28,6 +30,32 @@ def print_machines(*, as_json: bool) -> None:
     print_text("\n".join(_columns(rows, left=2)))
 
 
+def print_machine_differences(names: Sequence[str], *, as_json: bool) -> None:
+    """
+    Print the figures in which machines differ, each with its kind.
+
+    Raises:
+        BadInput: There is no such machine or file, or a file breaks a rule.
+    """
+    machines = [load_machine(name) for name in names]
+    found = figure_differences(machines)
+    if as_json:
+        sides = [{"name": one.name, "title": one.title, "digest": one.digest()} for one in machines]
+        print_json({"machines": sides, "figures": [one.to_dict() for one in found]})
+        return
+    keys = dict.fromkeys(record.key for one in machines for record in one.figures)
+    print_text(f"{len(found)} of {len(keys)} figures differ")
+    print_tables(("figure", [one.name for one in machines], list(map(figure_row, found))))
+
+
+def figure_row(found: FigureDifference) -> tuple[str, ...]:
+    """Return a figure in which machines differ as a row: key and unit, then value and kind of each machine."""
+    unit = "" if found.unit == "bool" else f", {found.unit}"
+    cells = ("-" if one is None else _number(one) for one in found.values)
+    pairs = zip(cells, found.kinds, strict=True)
+    return found.key + unit, *(f"{cell} ({kind})" if kind else cell for cell, kind in pairs)
+
+
 def print_machine(name: str, *, as_json: bool) -> None:
     """
     Print one machine.
@@ -47,7 +75,7 @@ def _lines(report: MachineReport) -> Iterator[str]:
     counts = ", ".join(f"{count} {kind}" for kind, count in report.counts.items())
     yield f"figures    {counts}; digest {report.digest[:12]}"
     yield f"records    {_validation(report)}"
-    for kind in FIGURE_KINDS:
+    for kind in report.counts:
         figures = [figure for figure in report.figures if figure.kind == kind]
         if figures:
             yield ""
@@ -66,7 +94,7 @@ def _validation(report: MachineReport) -> str:
 
 def _table(figures: Sequence[FigureRecord]) -> Iterator[str]:
     """Yield a line for each figure, and more where its words do not fit."""
-    cells = [("key", "value", "unit"), *((figure.key, _value(figure), figure.unit) for figure in figures)]
+    cells = [("key", "value", "unit"), *((figure.key, _number(figure.value), figure.unit) for figure in figures)]
     lines = list(_columns(cells, left=1))
     left = max(map(len, lines)) + 2
     room = max(_LEAST_WORDS, _WIDTH - left)
@@ -76,10 +104,8 @@ def _table(figures: Sequence[FigureRecord]) -> Iterator[str]:
         yield from (" " * left + other for other in others)
 
 
-def _value(figure: FigureRecord) -> str:
-    if isinstance(figure.value, int) and not isinstance(figure.value, bool):
-        return f"{figure.value:,}"
-    return printed_value(figure.value).lower()
+def _number(value: int | bool | tuple[int, ...]) -> str:
+    return f"{value:,}" if type(value) is int else printed_value(value).lower()
 
 
 def _words(figure: FigureRecord) -> str:

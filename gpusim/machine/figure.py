@@ -5,8 +5,12 @@ from typing import Literal, TypeAlias, get_args
 
 from gpusim.units import PAGE_LINE_BITS
 
-FigureKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
-FIGURE_KINDS: tuple[str, ...] = get_args(FigureKind)
+FileKind: TypeAlias = Literal["documented", "measured", "fitted", "assumed"]
+FIGURE_KINDS: tuple[str, ...] = get_args(FileKind)
+"""Kinds that a machine file may state."""
+
+FigureKind: TypeAlias = FileKind | Literal["user"]
+"""How a figure is known. "user": somebody set it in place of the file's, to ask a question."""
 
 
 _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
@@ -119,7 +123,7 @@ class FigureRecord:
         kind: How the figure is known.
         source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
         at: Place in the source.
-        why: Reason for an assumed figure.
+        why: Reason for an assumed figure; of a user's, what it stands in place of.
         fitted_on: Runs a fitted figure was fitted on; these runs cannot validate it.
     """
 

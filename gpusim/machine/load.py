@@ -5,35 +5,29 @@ import json
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, cast, get_args, get_origin
 
 from gpusim.arguments import refusal
 from gpusim.errors import BadInput, nearest, printable
-from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited
+from gpusim.machine.changes import BadFigure, MachineChoice, in_proportion, read_choice
+from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited, printed_value
+from gpusim.machine.keys import NOT_SIMULATED, TENSOR_NAME, figure_key, figure_keys, hints_of
 from gpusim.machine.masks import tell_anew
 from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
 from gpusim.machine.text_file import parse_toml, read_text_file
 from gpusim.units import VECTOR_BITS
 
-_TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9}")
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
 _RECORD_TEXTS = ("source", "at", "why", "effect")
+_GROUPS = ("launch.units.ahead", "launch.units.others")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
 
 QUANTILES: Final = ("latency", "latency_late", "latency_later", "latency_most")
 """Quantiles of a miss's latency that are simulated where ``dram.late`` is not given, and refused where it is."""
-
-NOT_SIMULATED: Final = {
-    "l1.bytes_per_cycle": "hits of the L1 are simulated by their wavefronts in the banks",
-    "pipes.half.latency": "no estimated instruction waits for it, and compiled ones have stall counts of their own",
-    "instruction_cache.l1_bytes": "one instruction cache of an SM is simulated, of l0_bytes",
-    "instruction_cache.miss_latency": "a miss of the instruction cache goes to the L2, in l1_miss_latency",
-}
-"""Figures that machine files once had and nothing obeyed, with the reason for which each is refused."""
 
 
 def machine_names() -> tuple[str, ...]:
@@ -52,46 +46,62 @@ def load_machine(name_or_path: str | Path) -> Machine:
     Load a machine by its shipped name ("h200"), or from the TOML file at a path (a ``Path``, or text with a slash or
     ".toml").
 
+    "h200 with sms = 66, l2.bytes = 1048576" is the machine with other values of these figures, whose kind is then
+    "user". Groups of SMs follow the number of SMs in proportion.
+
     Raises:
+        BadFigure: Such a value is not allowed, or there is no such figure.
         BadInput: No such machine or file exists, or the file breaks a rule; the message names file and key.
     """
     if not isinstance(name_or_path, str | Path):
         raise refusal("machine", f"one of {', '.join(machine_names())} or the path of a .toml file", name_or_path)
-    path, name_or_path = Path(name_or_path), str(name_or_path)
-    if is_path(name_or_path) or path.is_absolute():
+    choice = read_choice(name_or_path) if isinstance(name_or_path, str) else MachineChoice(str(name_or_path))
+    path = Path(choice.base)
+    if is_path(choice.base) or path.is_absolute():
         try:
             text = read_text_file(path, what="machine file")
         except (OSError, ValueError) as error:  # ValueError: not text, too large, or a path with a null byte
             reason = getattr(error, "strerror", None) or str(error)
             raise BadInput(
-                f"machine file must be readable, got {_quoted(name_or_path)} ({reason}); "
+                f"machine file must be readable, got {_quoted(choice.base)} ({reason}); "
                 f"machines that ship: {', '.join(machine_names())}"
             ) from error
-        return parse_machine(text, printable(path.stem), name_or_path)
-    return _shipped(name_or_path)
+        return parse_machine(text, printable(path.stem), choice.base, choice.figures)
+    return _shipped(str(choice))
 
 
-@cache
+@lru_cache(maxsize=256)
 def _shipped(name: str) -> Machine:
-    names = machine_names()
-    if name not in names:
-        near = nearest(name, names)
-        hint = f', did you mean "{near}"?' if near else ""
+    names, choice = machine_names(), read_choice(name)
+    if choice.base not in names:
+        near = _alike(choice.base, names)
+        hint = f", did you mean {' or '.join(map(_quoted, near))}?" if near else ""
         raise BadInput(
-            f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(name)}{hint}"
+            f"machine must be one of {', '.join(names)} or the path of a .toml file, got {_quoted(choice.base)}{hint}"
         )
-    text = resources.files("gpusim.machine").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return parse_machine(text, name, f"{name}.toml")
+    text = resources.files("gpusim.machine").joinpath(f"{choice.base}.toml").read_text(encoding="utf-8")
+    return parse_machine(text, choice.base, f"{choice.base}.toml", choice.figures)
 
 
-def parse_machine(text: str, name: str, where: str) -> Machine:
+def _alike(name: str, names: Sequence[str]) -> list[str]:
+    """Return the machines of which a name is a part, or the longest that is part of it; else the most alike."""
+    wrong = re.sub(r"[^a-z0-9]", "", name.lower())
+    plain = {one: one.replace("_", "") for one in names}
+    whole = [one for one in names if wrong and wrong in plain[one]]
+    parts = sorted((one for one in names if plain[one] in wrong), key=len)
+    near = nearest(name, names)
+    return whole or parts[-1:] or ([near] if near else [])
+
+
+def parse_machine(text: str, name: str, where: str, figures: Mapping[str, Any] | None = None) -> Machine:
     """
     Parse the machine that a TOML text describes.
 
     Args:
         text: Content of a machine file.
-        name: Value of ``Machine.name``.
+        name: Value of ``Machine.name``, which says the figures that differ, too.
         where: File name for messages.
+        figures: Values by dotted key that stand in place of the file's.
 
     Raises:
         BadInput: The text is not TOML or breaks a rule; the message names file and key.
@@ -100,26 +110,25 @@ def parse_machine(text: str, name: str, where: str) -> Machine:
         data = parse_toml(text)
     except ValueError as error:  # not TOML, a key too long, or an integer of thousands of digits
         raise BadInput(f"machine file must be TOML: {error} ({where})") from error
-    return read_machine(data, name, where)
+    return read_machine(data, name, where, figures)
 
 
-def read_machine(data: dict[str, Any], name: str, where: str) -> Machine:
+def read_machine(data: dict[str, Any], name: str, where: str, figures: Mapping[str, Any] | None = None) -> Machine:
     """
-    Read a machine from the data of its file.
-
-    Args:
-        data: Content of a machine file, as ``tomllib`` reads it.
-        name: Value of ``Machine.name``.
-        where: File name for messages.
+    Read a machine from the data of its file, as ``tomllib`` reads it; the rest is as of ``parse_machine``.
 
     Raises:
         BadInput: The data breaks a rule; the message names file and key.
     """
-    return _Reader(where, data).machine(name)
+    return _Reader(where, data, figures or {}).machine(name)
 
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_text(found: object) -> bool:
@@ -130,15 +139,20 @@ def _ascend(column: Sequence[int]) -> bool:
     return all(one < other for one, other in pairwise(column))
 
 
-@cache
-def _hints(spec: type[Any]) -> dict[str, Any]:
-    return get_type_hints(spec, include_extras=True)
-
-
 class _Reader:
-    def __init__(self, where: str, data: dict[str, Any]) -> None:
+    def __init__(self, where: str, data: dict[str, Any], given: Mapping[str, Any]) -> None:
+        """
+        Make a reader.
+
+        Args:
+            where: File name for messages.
+            data: Content of the file.
+            given: Values by dotted key that a user has set in place of the file's.
+        """
         self._where = where
         self._data = data
+        self._given = given
+        self._follows: dict[str, Any] = {}
         self._figures: list[FigureRecord] = []
         self._sources: dict[str, str] = {}
 
@@ -148,8 +162,11 @@ class _Reader:
         title = table.pop("title", None)
         if not _is_text(title):
             raise self._refuse("title must be a string that is not empty", title, "title")
-        given = {"name": name, "title": title, "sources": self._sources, "figures": ()}
-        machine = Machine(**self._values(Machine, table, "", given) | {"figures": tuple(self._figures)})
+        self._require_figures()
+        table = self._with_groups(table)
+        values = self._values(Machine, table, "", {"title": title, "sources": self._sources, "name": "", "figures": ()})
+        changed = {one.key: _plain(one.value) for one in self._figures if one.kind == "user" and one.key in self._given}
+        machine = Machine(**values | {"name": str(MachineChoice(name, changed)), "figures": tuple(self._figures)})
         if machine.features.cp_async != (machine.async_copy is not None):
             found = "nothing" if machine.async_copy is None else "a table"
             raise BadInput(
@@ -158,6 +175,42 @@ class _Reader:
             )
         self._require_order(machine)
         return machine
+
+    def _require_figures(self) -> None:
+        """Refuse values that a user has set of figures that there are not, or that are not allowed."""
+        for key, value in self._given.items():
+            known = figure_key(key)
+            if key in NOT_SIMULATED:
+                raise BadFigure(f"machine.{key} cannot be set: {NOT_SIMULATED[key]}", key)
+            if known is None:
+                keys = [one for one in figure_keys() if one.count(".") == key.count(".")] or [*figure_keys()]
+                near = nearest(key, keys) or nearest(key, figure_keys())
+                hint = f', did you mean "machine.{near}"?' if near else ""
+                raise BadFigure(f'unknown key "machine.{key}"{hint}', key)
+            whole = isinstance(value, list) and bool(value) if known.is_list else not isinstance(value, list)
+            if not whole or not all(map(known.unit.allows, value if known.is_list else [value])):
+                unit = "" if known.unit.name == "bool" else f" ({known.unit.name})"
+                raise BadFigure(f"machine.{key} must be {known.allowed}{unit}, got {json.dumps(value)}", key)
+
+    def _with_groups(self, table: dict[str, Any]) -> dict[str, Any]:
+        """
+        Return the file's tables with groups of as many SMs as a user has set, in proportion to the file's.
+
+        Where a group would have none, the groups are not known.
+        """
+        launch = table.get("launch", {})
+        units = launch.get("units") if isinstance(launch, dict) else None
+        if "sms" not in self._given or not isinstance(units, dict) or any(key in self._given for key in _GROUPS):
+            return table
+        try:
+            sizes = [units["ahead"]["value"], *units["others"]["value"]]
+            ahead, *others = in_proportion(sizes, self._given["sms"])
+        except (KeyError, TypeError, ZeroDivisionError):
+            return table  # it breaks a rule, which is found where it is read
+        if min(ahead, *others) < 1:
+            return table | {"launch": {key: value for key, value in launch.items() if key not in {"units", "cpcs"}}}
+        self._follows = dict(zip(_GROUPS, (ahead, others), strict=True))
+        return table
 
     def _require_late(self, late: DramLateSpec, machine: Machine) -> None:
         """Refuse late loads that are none: before their time, always, or of less than a line."""
@@ -297,7 +350,7 @@ class _Reader:
         key = prefix.removesuffix(".")
         if not isinstance(table, dict):
             raise self._refuse(f"{key} must be a table", table, key)
-        hints = _hints(spec)
+        hints = hints_of(spec)
         names = [field.name for field in dataclasses.fields(spec) if field.name not in given]
         marks = {name: getattr(hints[name], "__metadata__", (None,))[0] for name in names}
         self._refuse_unknown(table, tuple(name for name in names if not isinstance(marks[name], Inherited)), prefix)
@@ -313,6 +366,8 @@ class _Reader:
         return values
 
     def _table(self, hint: Any, found: object, key: str) -> object:
+        if found is None and any(one.startswith(f"{key}.") for one in self._given):
+            found = {}
         if get_origin(hint) is types.UnionType:
             spec = next(member for member in get_args(hint) if member is not types.NoneType)
             return None if found is None else spec(**self._values(spec, found, f"{key}.", {}))
@@ -327,11 +382,13 @@ class _Reader:
             self._refuse_unknown(found, PIPES, f"{key}.")
             names = PIPES
         else:
-            names = tuple(found)
+            more = (one.partition(".")[2] for one in self._given if one.startswith("tensor."))
+            names = tuple(dict.fromkeys([*found, *(match[0] for one in more if (match := TENSOR_NAME.match(one)))]))
             for name in names:
-                if not _TENSOR_NAME.fullmatch(name):
+                if not TENSOR_NAME.fullmatch(name):
                     raise self._refuse("tensor keys must read like m16n8k16.f16.f32", name, f"{key}.{name}")
-        return {name: spec(**self._values(spec, found.get(name), f"{key}.{name}.", {})) for name in names}
+        tables = {name: self._table(spec, found.get(name), f"{key}.{name}") for name in names}
+        return cast("dict[str, PipeSpec]", tables)
 
     def _figure_of(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
         """Return a figure's value; None for one that may be left out, and is."""
@@ -339,14 +396,23 @@ class _Reader:
             raise self._left_out(key)
         if get_origin(hint) is not types.UnionType:
             return self._figure(hint, unit, found, key)
-        return None if found is None else self._figure(get_args(hint)[0], unit, found, key)
+        left_out = found is None and key not in self._given
+        return None if left_out else self._figure(get_args(hint)[0], unit, found, key)
 
     def _figure(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
-        name = key.rpartition(".")[2]
+        table, _, name = key.rpartition(".")
+        if found is None and key in self._given:
+            return self._set(unit, key, self._given[key], "the file has none")
+        if found is None and any(one.startswith(f"{table}.") for one in self._given) and table not in self._data:
+            raise BadFigure(f"machine.{key} must be given, too: {self._where} has no {table}", key)
         if not isinstance(found, dict):
             raise self._refuse(f"{name} must be a record {{ value, unit, kind, source or why }}", found, key)
         self._refuse_unknown(found, _RECORD_KEYS, f"{key}.")
         value = self._value(hint, unit, found, key)
+        instead = self._given.get(key, self._follows.get(key))
+        if instead is not None and instead != _plain(value):
+            place = f"in place of {printed_value(value)}" + (", in proportion to sms" if key in self._follows else "")
+            return self._set(unit, key, instead, place)
         kind, source, why = found.get("kind"), found.get("source"), found.get("why")
         fitted_on = self._notes(found, key)
         if kind not in FIGURE_KINDS:
@@ -363,6 +429,12 @@ class _Reader:
             FigureRecord(key, value, unit.name, kind, source or "", found.get("at", ""), why or "", fitted_on)
         )
         return value
+
+    def _set(self, unit: FigureUnit, key: str, value: Any, why: str) -> object:
+        """Keep a value that a user has set, or that follows from one, and return it."""
+        kept = tuple(value) if isinstance(value, list) else value
+        self._figures.append(FigureRecord(key, kept, unit.name, "user", "", "", why, ()))
+        return kept
 
     def _value(self, hint: Any, unit: FigureUnit, found: Mapping[str, object], key: str) -> Any:
         """Return the value of a figure of the right type, size and unit."""

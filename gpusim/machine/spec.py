@@ -49,7 +49,13 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Whether the machine has cp.async (sm_80 and later) and ldmatrix (sm_75 and later), without which none runs."""
+    """
+    What the machine has of the instructions that not all have.
+
+    Attributes:
+        cp_async: Whether it has cp.async: sm_80 and later.
+        ldmatrix: Whether it has ldmatrix: sm_75 and later. Without it nothing runs.
+    """
 
     cp_async: Annotated[bool, FigureUnit("bool")]
     ldmatrix: Annotated[bool, FigureUnit("bool", only=True)]
@@ -119,7 +125,8 @@ class MioSpec:
         queue_depth: Instructions that can wait in one SMSP, besides the one in its address unit.
         smsp_interval: Cycles between two instructions leaving one SMSP.
         register_interval: Cycles in which one register of an instruction is read as it leaves its SMSP.
-        source_release: Cycles from then until the last of its registers may be overwritten.
+        source_release: Cycles from the time an instruction leaves its SMSP until the last of its registers may be
+            overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
         gaps: How registers are read beside mma.sync; None where that is not known, and they are read as without.
@@ -165,7 +172,7 @@ class SharedMemorySpec:
     The banked data array of one SM.
 
     Attributes:
-        banks: Number of banks.
+        banks: Number of banks of the data array.
         bank_bytes: Width of one bank.
         load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue. LDC is taken to have it, too.
         wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp. The next store of a
@@ -258,7 +265,7 @@ class L1LinesSpec:
     How loads pass the L1 of an SM, and lines come that it lacks.
 
     Attributes:
-        interval: Cycles from one to the next, with one sector or several.
+        interval: Cycles from one line to the next, with one sector or several.
         look_ups: Loads that may wait to look up their lines; memory instructions behind one for which there is no room
             wait with it.
     """
@@ -273,8 +280,8 @@ class L1StoresSpec:
     How stores to global memory pass the L1 of an SM.
 
     Attributes:
-        bytes_per_cycle: Bytes of one that go to the SM's port in a cycle. Meanwhile no other store goes on, be it to
-            shared memory, and what is behind that waits with it.
+        bytes_per_cycle: Bytes of a store that go to the SM's port in a cycle. Meanwhile no other store goes on, be it
+            to shared memory, and what is behind that waits with it.
     """
 
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
@@ -330,7 +337,7 @@ class L2MixedSpec:
 
     Attributes:
         read_percent: What a byte that is read takes of the time for what is stored, in per cent of a stored one.
-        fill_percent: What one takes besides that comes from DRAM.
+        fill_percent: What a byte takes besides that comes from DRAM.
     """
 
     read_percent: Annotated[int, FigureUnit("percent")]
@@ -400,7 +407,8 @@ class L2Spec:
         write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
         write_bytes_per_cycle_per_sm: Bytes per SM cycle that one SM stores.
         write_latency: Cycles until a store is acknowledged.
-        write_buffer: Cycles in which it takes what waits for it in buffers behind the SMs' ports, where all SMs store.
+        write_buffer: Cycles in which the L2 takes what waits for it in buffers behind the SMs' ports, where all SMs
+            store.
         semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
         mixed: What reads take of stores' time; None where that is not known, and they take nothing.
         merging: How requests are merged before it; None where each is looked up.
@@ -456,10 +464,10 @@ class DramTurnsSpec:
     What a channel loses where it is read and written: it turns round for writes, and back.
 
     Attributes:
-        write_percent: What a byte that is written takes of its time, in per cent of one that is read.
-        lost: Bytes that it could read in the time of both turns.
-        gathered: Bytes of writes that it gathers, and writes at a time, if there are so many.
-        meanwhile: Bytes that it could read in the time for which fewer wait, where it is read all the time.
+        write_percent: What a byte that is written takes of the channel's time, in per cent of one that is read.
+        lost: Bytes that the channel could read in the time of both turns.
+        gathered: Bytes of writes that the channel gathers, and writes at a time, if there are so many.
+        meanwhile: Bytes that the channel could read in the time for which fewer wait, where it is read all the time.
     """
 
     write_percent: Annotated[int, FigureUnit("percent")]
@@ -500,7 +508,9 @@ class DramSpec:
             included.
         latency: Cycles that half of all misses take at most. None, like the others, where ``late`` says which misses
             come late: how many come when follows from that.
-        latency_late, latency_later, latency_most: The same of nine in ten, of 98 in a hundred, and of all.
+        latency_late: Cycles that nine misses in ten take at most.
+        latency_later: Cycles that 98 misses in a hundred take at most.
+        latency_most: Cycles that all misses take at most.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
         banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
@@ -535,7 +545,13 @@ class DramSpec:
 
 @dataclass(frozen=True, slots=True)
 class BarrierSpec:
-    """Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue."""
+    """
+    Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue.
+
+    Attributes:
+        base: Cycles that it takes whatever the number of warps.
+        per_warp: Cycles that it takes more for each warp.
+    """
 
     base: Annotated[int, FigureUnit("cycles")]
     per_warp: Annotated[int, FigureUnit("cycles", zero="as long for any number of warps")]
@@ -547,10 +563,11 @@ class DispatchMemorySpec:
     What memory instructions of an SMSP cost an mma.sync that is being fed, as both use the register file.
 
     Attributes:
-        shared_load_percent, shared_store_percent: Per cent of a cycle of a load from shared memory, ldmatrix among
-            them, and of a store to it.
-        copy_percent: The same of a cp.async.
-        load_percent, store_percent: The same of a load from global memory, and of a store to it.
+        shared_load_percent: Per cent of a cycle that a load from shared memory takes, ldmatrix among them.
+        shared_store_percent: Per cent of a cycle that a store to shared memory takes.
+        copy_percent: Per cent of a cycle that a cp.async takes.
+        load_percent: Per cent of a cycle that a load from global memory takes.
+        store_percent: Per cent of a cycle that a store to global memory takes.
     """
 
     shared_load_percent: Annotated[int, FigureUnit("percent", zero="takes nothing")]
@@ -613,7 +630,7 @@ class LaunchCpcsSpec:
     Attributes:
         tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, group by group as in ``launch.units``; other
             GPCs have none.
-        beside: Such TPCs.
+        beside: TPCs of a GPC that has such CPCs.
         percent: What each of their SMs gets then, in per cent of the mean of all SMs.
     """
 
@@ -631,8 +648,8 @@ class GpcClocksSpec:
         sms: SMs that work, for each of which the others have an entry.
         besides: Elapsed cycles less those in which SMs are active, and those that the clocks come apart.
         cycles: Two numbers of active cycles.
-        apart: Cycles of the fastest GPC less those of the slowest after the first of them.
-        far_apart: The same after the second of them.
+        apart: Cycles of the fastest GPC less those of the slowest after the first number of ``cycles``.
+        far_apart: Cycles of the fastest GPC less those of the slowest after the second number of ``cycles``.
     """
 
     sms: Annotated[tuple[int, ...], FigureUnit("SMs")]
@@ -737,7 +754,7 @@ class ConstantCacheSpec:
     The constant cache that feeds constant operands of fixed-latency instructions.
 
     Attributes:
-        miss_latency: Cycles that a miss adds to such an instruction.
+        miss_latency: Cycles that a miss adds to a fixed-latency instruction with a constant operand.
         lines: What further lines take; None where that is not known, and they take nothing.
     """
 
@@ -751,7 +768,7 @@ class Machine:
     The description of one GPU.
 
     Attributes:
-        name: Stem of the machine file.
+        name: Stem of the machine file, and the figures that a user has set: "h200 with sms = 66".
         title: Name of the GPU for a reader.
         compute_capability: 10 * major + minor.
         sms: Streaming multiprocessors.
@@ -814,9 +831,9 @@ class Machine:
         return self.dram.bytes_per_kilocycle * self.clock_percent(busy=busy) // 100
 
     def figure_counts(self) -> dict[str, int]:
-        """Return the number of figures of each kind, with all four kinds present."""
+        """Return the number of figures of each kind that a file may state; and of the user's, where there are any."""
         counts = Counter[str](record.kind for record in self.figures)
-        return {kind: counts[kind] for kind in FIGURE_KINDS}
+        return {kind: counts[kind] for kind in FIGURE_KINDS} | ({"user": counts["user"]} if counts["user"] else {})
 
     def digest(self) -> str:
         """

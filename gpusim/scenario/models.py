@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeGuard
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
@@ -80,10 +80,17 @@ class Reading:
     reread: Callable[[dict[str, Any], str], Any] = field(compare=False)
 
 
+MACHINE_TEXT: Final = (
+    "A machine that ships with gpusim, or the path of a machine file; with other values of some of its figures: "
+    '"h200 with sms = 66, l2.bytes = 1048576".'
+)
+"""What a scenario's machine may be."""
+
+
 class Scenario(Table, ABC):
     """One question: a problem, a kernel of its kind, and a machine."""
 
-    machine: StrictStr = Field(description="A machine file that ships with gpusim, or the path of one.")
+    machine: StrictStr = Field(description=MACHINE_TEXT)
     _reading: Reading | None = PrivateAttr(None)
 
     @property
@@ -114,7 +121,8 @@ class Scenario(Table, ABC):
         Args:
             problem: Keys of the ``[problem]`` table; the kind stays. A table within it is replaced whole.
             kernel: Keys of the ``[kernel]`` table.
-            machine: Name of a shipped machine, or path of a machine file, relative to the working directory.
+            machine: Name of a shipped machine, or path of a machine file, relative to the working directory; with
+                figures that differ, as "h200 with sms = 66".
 
         Raises:
             BadInput: A key is unknown, or a check does not hold.

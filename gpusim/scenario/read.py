@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, c
 
 from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine import Machine, load_machine
+from gpusim.machine.changes import BadFigure, MachineChoice, read_choice, with_figure
 from gpusim.machine.load import is_path
 from gpusim.machine.text_file import STANDARD_INPUT, parse_toml, read_text_file
-from gpusim.scenario.models import Reading, Rule, Scenario, Table
+from gpusim.scenario.models import MACHINE_TEXT, Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
 # What each pydantic error type means for the user; the fields in braces come from the error's context.
@@ -30,6 +31,10 @@ _RULES = {
     "string_type": "a string",
     "model_attributes_type": "a table",
 }
+
+
+_OF_MACHINE = "machine."
+"""What the key of a setting begins with that changes a figure of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
     Args:
         path: Path of the file; "-" for standard input.
         overrides: ``key=value`` with a dotted key and a TOML value or a bare word. The last override of a key holds.
+            ``machine.KEY=value`` is another value of one figure of the machine.
 
     Raises:
         BadInput: The file is missing or not TOML, or an override puts a value where a table is needed.
@@ -127,12 +133,23 @@ def overridden(data: dict[str, Any], where: str, overrides: Iterable[str], folde
     Raises:
         BadInput: An override puts a value where a table is needed.
     """
-    given: dict[str, str] = {}
-    for override in overrides:
-        key, value = read_override(override)
-        given[key] = override
-        _override(data, key, value, Origin(where, given))
-    return Text(data, Origin(where, given), folder, name)
+    texts = list(overrides)
+    read = [read_override(override) for override in texts]
+    given = {key: override for (key, _), override in zip(read, texts, strict=True)}
+    origin = Origin(where, given)
+    for key, value in sorted(read, key=lambda one: one[0].startswith(_OF_MACHINE)):  # figures after their machine
+        if key.startswith(_OF_MACHINE):
+            _set_figure(data, key, value, origin)
+        else:
+            _override(data, key, value, origin)
+    return Text(data, origin, folder, name)
+
+
+def _set_figure(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:
+    machine = data.get("machine")
+    if not isinstance(machine, str):
+        raise BadInput(f"machine must be a name or a path where {key} is set, got {shown(machine)} ({origin.at(key)})")
+    data["machine"] = with_figure(machine, key.removeprefix(_OF_MACHINE), value)
 
 
 def _override(data: dict[str, Any], key: str, value: object, origin: Origin) -> None:
@@ -206,26 +223,31 @@ class _EveryScenario(Table):
     """One question: a problem, a kernel of its kind, and a machine."""
 
     model_config = ConfigDict(title="Scenario")
-    machine: StrictStr = Field(description="A machine that ships with gpusim, or the path of a file.")
+    machine: StrictStr = Field(description=MACHINE_TEXT)
 
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:
     """
-    Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file.
+    Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file, and the
+    figures that differ from the file's.
 
     A relative path is looked for beside the scenario, then where the user stands; one given by ``--set`` the other way
     round.
     """
-    if is_path(name):
+    choice = read_choice(name)
+    base = choice.base
+    if is_path(base):
         folders = (Path(), text.folder) if "machine" in text.origin.overrides else (text.folder, Path())
-        places = [(folder / name).absolute() for folder in folders]
-        name = str(next((place for place in places if _is_file(place)), places[0]))
-        is_text = not any("\ud800" <= character <= "\udfff" for character in name)
-        text.origin.require(is_text, "machine", "a path in UTF-8, which a scenario can state", name)
+        places = [(folder / base).absolute() for folder in folders]
+        base = str(next((place for place in places if _is_file(place)), places[0]))
+        is_text = not any("\ud800" <= character <= "\udfff" for character in base)
+        text.origin.require(is_text, "machine", "a path in UTF-8, which a scenario can state", base)
     try:
-        return name, load_machine(name)
+        machine = load_machine(str(MachineChoice(base, choice.figures)))
     except BadInput as error:
-        raise BadInput(f"{error} ({text.origin.at('machine')})") from error
+        key = f"{_OF_MACHINE}{error.key}" if isinstance(error, BadFigure) else "machine"
+        raise BadInput(f"{error} ({text.origin.at(key)})") from error
+    return str(MachineChoice(base, read_choice(machine.name).figures)), machine
 
 
 def _is_file(path: Path) -> bool:

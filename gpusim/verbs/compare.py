@@ -8,6 +8,8 @@ from typing import Any, Final, Literal, TypeAlias
 from gpusim.arguments import text
 from gpusim.errors import BadInput, printable
 from gpusim.families.registry import load_scenario
+from gpusim.machine import Machine, load_machine
+from gpusim.machine.difference import FigureDifference, figure_differences
 from gpusim.results.resources import resources_of
 from gpusim.results.result import ELAPSED, Result
 from gpusim.results.run_directory import RESULT, read_run
@@ -118,12 +120,20 @@ class Comparison:
         differences: Keys in which the scenarios differ, and the streams if these do.
         metrics: Every figure that at least two sides have.
         bounds: What bounds each side, in words; empty for a profile.
+        machines: Machine of each side; None for a profile, and where its figures are no longer at hand: its file is
+            gone, or says something else by now.
     """
 
     sides: tuple[ComparedSide, ...]
     differences: tuple[Difference, ...]
     metrics: tuple[Metric, ...]
     bounds: tuple[str, ...]
+    machines: tuple[Machine | None, ...] = field(default=(), repr=False)
+
+    @property
+    def machine_figures(self) -> tuple[FigureDifference, ...]:
+        """Figures in which the machines differ, in the order of the machine files."""
+        return figure_differences(self.machines)
 
     def __hash__(self) -> int:
         """Return the same number for equal ones."""
@@ -160,6 +170,7 @@ class Comparison:
                 }
                 for one in self.metrics
             ],
+            "machine_figures": [one.to_dict() for one in self.machine_figures],
             "bounds": list(self.bounds),
         }
 
@@ -185,7 +196,8 @@ def compare(
     if len(sides) < 2:
         raise BadInput(f"a comparison needs two sides or more, got {len(sides)}")
     found = tuple(side_of(one, exact=exact, stream=stream, progress=progress) for one in sides)
-    return Comparison(found, tuple(_differences(found)), tuple(_metrics(found)), tuple(map(_bound, found)))
+    differences, metrics, bounds = tuple(_differences(found)), tuple(_metrics(found)), tuple(map(_bound, found))
+    return Comparison(found, differences, metrics, bounds, tuple(map(_machine, found)))
 
 
 def side_of(
@@ -261,6 +273,17 @@ def _differences(sides: Sequence[ComparedSide]) -> Iterator[Difference]:
     for key in dict.fromkeys(key for one in known for key in one):
         if any(one.get(key, MISSING) != known[0].get(key, MISSING) for one in known):
             yield Difference(key, tuple(MISSING if one is None else one.get(key, MISSING) for one in flat))
+
+
+def _machine(side: ComparedSide) -> Machine | None:
+    """Return the machine of a side, if the figures that it was simulated with are at hand."""
+    if side.result is None:
+        return None
+    try:
+        machine = load_machine(str(side.result.scenario["machine"]))
+    except BadInput:
+        return None
+    return machine if machine.digest() == side.result.machine.get("digest") else None
 
 
 # --- what that did ---

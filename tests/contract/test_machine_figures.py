@@ -10,7 +10,7 @@ import pytest
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of
 from gpusim.machine import load_machine, machine_names
-from gpusim.machine.load import NOT_SIMULATED
+from gpusim.machine.keys import NOT_SIMULATED
 from gpusim.schedule.counts import count
 from gpusim.verbs.load import load
 from gpusim.verbs.simulate import simulate

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from pathlib import Path
 
 from gpusim.errors import CannotRun
+from gpusim.machine.changes import in_proportion
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.measure.bench.rows import Mode
@@ -136,5 +136,4 @@ def _in_proportion(machine: Machine, sms: int) -> list[int]:
     units = machine.launch.units
     if units is None:
         raise CannotRun(f"{machine.name} has no launch.units")
-    ends = accumulate((units.ahead, *units.others), initial=0)
-    return [end - begin for begin, end in pairwise(end * sms // machine.sms for end in ends)]
+    return in_proportion(units.sizes, sms)

@@ -130,10 +130,10 @@ def _flat(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a table by dotted key. ``problem`` and ``kernel`` may be written as tables or with dots."""
+    """Yield the values of a table by dotted key. Tables of a scenario may be written as tables or with dots."""
     for key, value in table.items():
-        if isinstance(value, Mapping) and key in {"problem", "kernel"}:
-            yield from _leaves(value, f"{key}.")
+        if isinstance(value, Mapping) and (key in {"problem", "kernel", "machine"} or prefix.startswith("machine.")):
+            yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from gpusim.arguments import overrides_of, plain_table, refusal
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of, scenario_of
+from gpusim.machine.changes import MachineChoice, read_choice
 from gpusim.machine.load import is_path, load_machine
 from gpusim.results.result import NOT_COMPILED, Result
 from gpusim.scenario import read
@@ -58,7 +59,16 @@ class Base:
         Raises:
             BadInput: It breaks a rule.
         """
-        return scenario_of(self.data, [f"{key}={toml_value(value)}" for key, value in settings.items()], self.name)
+        texts = [f"{key}={toml_value(value)}" for key, value in {**self._figures(settings), **settings}.items()]
+        return scenario_of(self.data, texts, self.name)
+
+    def _figures(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the figures of the machine that all points share, where the machine is a setting of its own."""
+        if not isinstance(settings.get("machine"), str) or not isinstance(self.data.get("machine"), str):
+            return {}
+        own = read_choice(settings["machine"]).figures
+        shared = read_choice(self.data["machine"]).figures
+        return {f"machine.{key}": value for key, value in shared.items() if key not in own}
 
 
 def base_of(
@@ -87,8 +97,9 @@ def base_of(
         raise refusal("scenario", "a file, the name of a shipped one, data, or a scenario", source)
     data = dict(text.data)
     machine = data.get("machine")
-    if isinstance(machine, str) and is_path(machine):
-        data["machine"] = str((text.folder / machine).absolute())
+    choice = read_choice(machine) if isinstance(machine, str) else None
+    if choice is not None and is_path(choice.base):
+        data["machine"] = str(MachineChoice(str((text.folder / choice.base).absolute()), choice.figures))
     return Base(data, text.name, exact, stream)
 
 

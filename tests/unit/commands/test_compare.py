@@ -32,6 +32,27 @@ def test_one_side_and_a_setting_make_two(gpusim, tmp_path):
     assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_figures_of_machines_that_differ_are_printed_those_of_the_user_first(gpusim):
+    out = gpusim("compare", NAME, "--set", "machine.sms=66").out
+
+    assert " 132 (documented) " in out
+    assert " 66 (user)" in out
+    several = gpusim("compare", NAME, "--set", "machine=a100", "--set", "machine.launch.overhead=5000").out
+    _, _, table = several.partition("figure of the machine")
+    assert table.splitlines()[2].startswith("launch.overhead, cycles ")
+    assert " more figures of the machines differ: gpusim machine h200 'a100 with launch.overhead = 5000'" in several
+
+
+def test_a_machine_that_is_gone_is_said_to_be(gpusim, own_run):
+    data = json.loads((own_run / "result.json").read_text())
+    data["machine"]["digest"] = "0" * 64
+    (own_run / "result.json").write_text(json.dumps(data))
+
+    out = gpusim("compare", own_run, NAME).out
+
+    assert "own: the figures of its machine (000000000000) are no longer at hand" in out
+
+
 def test_runs_and_scenarios_stand_in_one_table(gpusim, finished_run):
     out = gpusim("compare", finished_run, NAME, "conv_s6_crosswise").out
 

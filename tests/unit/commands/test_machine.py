@@ -70,6 +70,25 @@ def test_a_file_of_ones_own_is_shown(gpusim, tmp_path, monkeypatch):
     assert (shown["name"], shown["records"]) == ("h200", 0)
 
 
+def test_a_machine_with_other_figures_is_shown_with_those_of_the_user(gpusim):
+    shown = gpusim("machine", "t4 with sms = 20").out
+
+    assert shown.startswith("NVIDIA T4 16 GB (t4 with sms = 20): 20 SMs")
+    assert ", 1 user; digest" in shown
+    assert "\nuser\n" in shown
+    assert "in place of 40" in shown
+
+
+def test_of_several_machines_the_figures_that_differ_are_shown(gpusim):
+    text = gpusim("machine", "rtx3060", "rtx3090").out
+    data = json.loads(gpusim("machine", "rtx3060", "rtx3090", "--json").out)
+
+    assert text.startswith(f"{len(data['figures'])} of 126 figures differ\n")
+    assert "sms, SMs" in text
+    assert {"key": "sms", "unit": "SMs", "values": [28, 82], "kinds": ["documented"] * 2} in data["figures"]
+    assert [one["name"] for one in data["machines"]] == ["rtx3060", "rtx3090"]
+
+
 def test_a_machine_that_is_not_there_is_refused_with_those_that_ship(gpusim):
     for name in ("h300", "nowhere.toml"):
         answer = gpusim("machine", name)

@@ -68,7 +68,10 @@ def without_table(name, text=H200):
 
 
 def test_the_machines_that_ship():
-    assert machine_names() == ("a100", "h100_pcie", "h100_sxm", "h200", "l40s", "rtx3060", "rtx3090", "rtx4090", "t4")
+    assert machine_names() == (
+        *("a10", "a100", "a5000", "h100_pcie", "h100_sxm", "h200", "l40s"),
+        *("rtx2070", "rtx3060", "rtx3090", "rtx4090", "rtx5090", "t4"),
+    )
 
 
 @pytest.mark.parametrize("name", machine_names())
@@ -135,6 +138,15 @@ def test_tensor_rates_follow_the_published_tables():
         ("rtx4090", {"m16n8k16.f16.f16": 330.3, "m16n8k8.tf32.f32": 82.6, "m16n8k4.tf32.f32": 82.6}),
         ("rtx4090", {"m16n8k32.s8.s32": 660.6, "m16n8k16.s8.s32": 660.6, "m16n8k64.s4.s32": 1321.2}),
         ("t4", {"m16n8k8.f16.f32": 65, "m8n8k16.s8.s32": 130, "m8n8k32.s4.s32": 260}),
+        ("a10", {"m16n8k16.f16.f32": 125, "m16n8k8.f16.f32": 125, "m16n8k16.bf16.f32": 125, "m16n8k16.f16.f16": 125}),
+        ("a10", {"m16n8k8.tf32.f32": 62.5, "m16n8k32.s8.s32": 250, "m16n8k64.s4.s32": 500}),
+        ("a5000", {"m16n8k16.f16.f32": 111.1, "m16n8k16.f16.f16": 111.1, "m16n8k8.tf32.f32": 55.5}),
+        (
+            "rtx2070",
+            {"m16n8k8.f16.f32": 29.9, "m16n8k8.f16.f16": 59.7, "m8n8k16.s8.s32": 119.4, "m8n8k32.s4.s32": 238.9},
+        ),
+        ("rtx5090", {"m16n8k16.f16.f32": 209.5, "m16n8k8.f16.f32": 209.5, "m16n8k16.bf16.f32": 209.5}),
+        ("rtx5090", {"m16n8k16.f16.f16": 419, "m16n8k8.tf32.f32": 104.8, "m16n8k32.s8.s32": 838}),
     ],
 )
 def test_tensor_cores_at_boost_reach_the_peak_of_the_whitepaper(name, peaks):
@@ -512,10 +524,28 @@ def test_a_name_that_is_no_machine_is_refused():
         load_machine("h20")
 
     assert str(refused.value) == (
-        "machine must be one of a100, h100_pcie, h100_sxm, h200, l40s, rtx3060, rtx3090, rtx4090, t4"
-        " or the path of a .toml file,"
+        f"machine must be one of {', '.join(machine_names())} or the path of a .toml file,"
         ' got "h20", did you mean "h200"?'
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("h100", ["h100_pcie", "h100_sxm"]),
+        ("H100 SXM", ["h100_sxm"]),
+        ("3090", ["rtx3090"]),
+        ("RTX 4090", ["rtx4090"]),
+        ("a100-sxm4-40gb", ["a100"]),
+        ("h20", ["h200"]),
+        ("b200", ["h200"]),
+    ],
+)
+def test_a_name_that_is_no_machine_suggests_those_that_it_may_mean(name, meant):
+    with pytest.raises(BadInput) as refused:
+        load_machine(name)
+
+    assert str(refused.value).endswith(f'got "{name}", did you mean ' + " or ".join(f'"{one}"' for one in meant) + "?")
 
 
 def test_a_machine_may_be_a_file_of_ones_own(tmp_path):
@@ -528,7 +558,7 @@ def test_a_machine_may_be_a_file_of_ones_own(tmp_path):
 
 def test_a_machine_file_that_is_missing_is_refused():
     with pytest.raises(
-        BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \(.*\); .*: a100, .*, t4$'
+        BadInput, match=r'^machine file must be readable, got "nowhere/x.toml" \(.*\); .*: a10, .*, t4$'
     ):
         load_machine("nowhere/x.toml")
 

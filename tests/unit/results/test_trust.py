@@ -68,12 +68,20 @@ def test_cutlasss_code_is_trusted_as_far_as_cutlasss_kernels():
     ("scenario", "machine", "stream"),
     [
         (SCENARIO, {"name": "a100", "digest": load_machine("a100").digest()}, "compiled"),
+        (SCENARIO, {"name": "h200", "digest": load_machine("h200 with l2.bytes = 1048576").digest()}, "compiled"),
         (SCENARIO, H200 | {"digest": "of other figures"}, "compiled"),
         (SCENARIO, {"name": "mine", "digest": H200["digest"]}, "compiled"),
         (SCENARIO, H200, "estimated"),
         (SCENARIO | {"problem": {"kind": "conv2d_dgrad"}}, H200, "compiled"),
     ],
-    ids=["no records", "figures of the user's", "machine of the user's", "stream", "kind"],
+    ids=[
+        "no records",
+        "a figure that the user has set",
+        "figures of the user's",
+        "machine of the user's",
+        "stream",
+        "kind",
+    ],
 )
 def test_a_kernel_unlike_any_that_was_validated_is_not_trusted(scenario, machine, stream):
     assert trust_of(scenario, machine, stream, 0.5) is None

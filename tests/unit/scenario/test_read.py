@@ -1,6 +1,7 @@
 """A scenario file: overrides, digests, and what is refused in one line."""
 
 import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
 from gpusim.families.gemm.conv2d import Conv2dFpropProblem
-from gpusim.families.registry import load_scenario, parse_scenario
+from gpusim.families.registry import load_scenario, parse_scenario, scenario_of
 from gpusim.machine import machine_names
 from gpusim.scenario.text import write_toml
 
@@ -84,6 +85,74 @@ def test_an_override_may_name_a_table_the_file_left_out():
     scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", ["kernel.shared.a=row_major"])
 
     assert [scenario.shared_layout(operand) for operand in ("a", "b")] == ["row_major", "crosswise"]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["machine.sms=20", "machine=l40s", "machine.l2.bytes=1048576"],
+        ["machine=a100", "machine.l2.bytes=1048576", "machine.sms=10", "machine.sms=20", "machine=l40s"],
+        ["machine=l40s with sms = 20, l2.bytes = 1048576"],
+        ["machine=l40s with sms = 30, l2.bytes = 1048576", "machine.sms=20"],
+    ],
+)
+def test_a_figure_of_the_machine_is_set_in_whatever_order_its_machine_is(overrides):
+    scenario = load_scenario(SCENARIOS / "gemm_ragged.toml", overrides)
+
+    assert scenario.machine == "l40s with l2.bytes = 1048576, sms = 20"
+    assert scenario.resolved()["machine"] == scenario.machine
+
+
+def test_a_machine_with_another_figure_is_another_question_and_with_the_same_one_is_not():
+    plain, half, same = (
+        load_scenario(SCENARIOS / "gemm_ragged.toml", overrides)
+        for overrides in ([], ["machine.sms=66"], ["machine.sms=132"])
+    )
+
+    assert half.machine == "h200 with sms = 66"
+    assert same.machine == plain.machine == "h200"
+    assert same.digest() == plain.digest() != half.digest()
+    assert half.replace(kernel={"stages": 4}).machine == half.machine
+
+
+def test_a_figure_of_a_machine_file_beside_the_scenario_is_set(tmp_path):
+    shipped = resources.files("gpusim.machine").joinpath("h200.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(shipped)
+    (tmp_path / "x.toml").write_text(write_toml(GEMM | {"machine": "mine.toml"}))
+
+    assert load_scenario(tmp_path / "x.toml", ["machine.sms=66"]).machine == f"{tmp_path / 'mine.toml'} with sms = 66"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "machine.sms=0",
+            "machine.sms must be an integer of 1 to 4096 (SMs), got 0 ({file}: machine.sms, by --set machine.sms=0)",
+        ),
+        (
+            "machine.sms=many",
+            (
+                'machine.sms must be an integer of 1 to 4096 (SMs), got "many"'
+                " ({file}: machine.sms, by --set machine.sms=many)"
+            ),
+        ),
+        (
+            "machine.smms=3",
+            'unknown key "machine.smms", did you mean "machine.sms"? ({file}: machine.smms, by --set machine.smms=3)',
+        ),
+    ],
+)
+def test_a_figure_that_is_not_allowed_is_named_in_the_message(override, message):
+    with pytest.raises(BadInput) as refused:
+        load_scenario(SCENARIOS / "gemm_ragged.toml", [override])
+
+    assert str(refused.value) == message.format(file=SCENARIOS / "gemm_ragged.toml")
+
+
+def test_a_figure_needs_a_machine_that_has_it():
+    with pytest.raises(BadInput, match=r"^machine must be a name or a path where machine.sms is set, got 5 \("):
+        scenario_of({**GEMM, "machine": 5}, ["machine.sms=3"])
 
 
 @pytest.mark.parametrize(

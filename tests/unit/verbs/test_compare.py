@@ -1,6 +1,7 @@
 """Sides beside each other: what differs in the scenarios, and every figure with its ratio."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,25 @@ def test_json_has_sides_differences_and_metrics():
     assert data["sides"][0]["result"]["schema"] == "gpusim.result/1"
     assert data["differences"] == [{"key": "kernel.stages", "values": [3, 4]}]
     assert {"name", "unit", "values", "ratio"} <= data["metrics"][0].keys()
+
+
+def test_machines_are_compared_figure_by_figure():
+    found = compare(gemm(), gemm().replace(machine="h200 with l2.bytes = 1048576"), stream="estimated")
+
+    assert [(one.key, one.kinds[1]) for one in found.machine_figures] == [("l2.bytes", "user")]
+    assert [one.key for one in found.differences] == ["machine"]
+    assert found.to_dict()["machine_figures"] == [one.to_dict() for one in found.machine_figures]
+    assert compare(gemm(), gemm(), stream="estimated").machine_figures == ()
+
+
+def test_figures_of_a_machine_that_has_changed_since_are_not_at_hand():
+    result, _ = simulate(gemm(), stream="estimated")
+    then = replace(result, machine=result.machine | {"digest": "0" * 64})
+    gone = replace(result, scenario=result.scenario | {"machine": "/nowhere/mine.toml"})
+    found = compare(result, then, gone, stream="estimated")
+
+    assert [machine is None for machine in found.machines] == [False, True, True]
+    assert found.machine_figures == ()
 
 
 def test_one_side_is_no_comparison():

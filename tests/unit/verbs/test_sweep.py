@@ -63,6 +63,38 @@ def test_axes_may_make_a_base_legal_that_is_not():
     assert given.refused == 0
 
 
+def test_figures_of_the_machine_are_axes():
+    """A launch takes 1,000 cycles more where its overhead is 1,000 more; the file's own figure is a plain run."""
+    known = gpusim.load_machine("h200").launch.overhead
+    without = ["machine.launch.cta_setup=400"]
+    found = sweep(
+        SMALL | {"machine": "a100"},
+        {"machine.launch.overhead": [known, known + 1000]},
+        jobs=1,
+        overrides=without,
+        stream="estimated",
+    )
+    plain = gpusim.simulate(
+        {**SMALL, "machine": f"a100 with launch.cta_setup = 400, launch.overhead = {known}"}, stream="estimated"
+    )
+
+    assert [row["machine.launch.overhead"] for row in found.rows] == [known, known + 1000]
+    assert found.rows[1]["cycles"] - found.rows[0]["cycles"] == 1000
+    assert found.rows[0]["cycles"] == plain.cycles.elapsed
+
+
+def test_a_figure_that_all_points_share_holds_for_each_machine_of_an_axis():
+    base = base_of(SMALL, ["machine.l2.bytes=1048576"])
+    machines = ["a100", "l40s", "h200 with l2.bytes = 2097152"]
+
+    assert [base.scenario({"machine": one}).machine for one in machines] == [
+        "a100 with l2.bytes = 1048576",
+        "l40s with l2.bytes = 1048576",
+        "h200 with l2.bytes = 2097152",
+    ]
+    assert base.scenario({"machine": "a100", "machine.l2.bytes": 524288}).machine == "a100 with l2.bytes = 524288"
+
+
 def test_keys_that_vary_together_are_columns_of_their_own():
     tiles = [
         {"kernel.threadblock": [64, 64, 32], "kernel.warp": [32, 32, 32]},

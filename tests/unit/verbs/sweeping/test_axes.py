@@ -35,6 +35,19 @@ def test_the_last_axis_varies_fastest():
     ]
 
 
+def test_figures_of_the_machine_may_be_written_as_tables(tmp_path):
+    file = tmp_path / "axes.toml"
+    file.write_text(
+        "machine.clock_mhz = [1000, 1980]\n[[chip]]\nmachine = { l2 = { bytes = 1048576 }, sms = 9 }\n"
+        '[[chip]]\n"machine.l2.bytes" = 2097152\n"machine.sms" = 8\n'
+    )
+
+    plain, together = axes_of_file(file)
+
+    assert plain.settings == ({"machine.clock_mhz": 1000}, {"machine.clock_mhz": 1980})
+    assert together.settings[0] == {"machine.l2.bytes": 1048576, "machine.sms": 9}
+
+
 def test_a_file_has_keys_and_axes_of_keys_that_vary_together(tmp_path):
     path = tmp_path / "axes.toml"
     path.write_text(

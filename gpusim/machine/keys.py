@@ -1,0 +1,112 @@
+"""The keys of a machine file: what each figure means, its unit, and which values it may have."""
+
+import dataclasses
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from inspect import getdoc
+from typing import Any, Final, cast, get_args, get_origin, get_type_hints
+
+from gpusim.machine.figure import FigureUnit, Inherited
+from gpusim.machine.spec import PIPES, Machine
+
+TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9}")
+"""What the key of an mma.sync looks like: shape, input and accumulator."""
+
+ANY_TENSOR = "m16n8k16.f16.f32"
+"""The mma.sync that stands for all in the list of keys."""
+
+
+NOT_SIMULATED: Final = {
+    "l1.bytes_per_cycle": "hits of the L1 are simulated by their wavefronts in the banks",
+    "pipes.half.latency": "no estimated instruction waits for it, and compiled ones have stall counts of their own",
+    "instruction_cache.l1_bytes": "one instruction cache of an SM is simulated, of l0_bytes",
+    "instruction_cache.miss_latency": "a miss of the instruction cache goes to the L2, in l1_miss_latency",
+}
+"""Figures that machine files once had and nothing obeyed, with the reason for which each is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKey:
+    """
+    One key of a machine file.
+
+    Attributes:
+        key: Dotted key.
+        unit: Unit and allowed values.
+        is_list: Whether the figure is a list.
+        table: The table, of those that a file may leave out, that the key stands in; empty for a key that each machine
+            has.
+        meaning: What the figure is.
+    """
+
+    key: str
+    unit: FigureUnit
+    is_list: bool
+    table: str
+    meaning: str
+
+    @property
+    def allowed(self) -> str:
+        """What a value must be."""
+        return f"a list, each {self.unit.allowed}" if self.is_list else self.unit.allowed
+
+
+@cache
+def figure_keys() -> dict[str, FigureKey]:
+    """Return the keys of a machine file in the order of ``Machine``; one mma.sync stands for all."""
+    return {one.key: one for one in _keys(Machine, "", "")}
+
+
+def figure_key(key: str) -> FigureKey | None:
+    """Return the key of a figure, of any mma.sync; None if there is no such key."""
+    table, _, rest = key.partition(".")
+    found = TENSOR_NAME.match(rest) if table == "tensor" else None
+    if found is None:
+        return figure_keys().get(key)
+    known = figure_keys().get(f"tensor.{ANY_TENSOR}{rest[found.end() :]}")
+    return known and dataclasses.replace(known, key=key)
+
+
+def hints_of(spec: type[Any]) -> dict[str, Any]:
+    """Return the annotations of a spec by attribute, with their marks."""
+    return _hints(cast("Any", spec))
+
+
+@cache
+def _hints(spec: Any) -> dict[str, Any]:
+    return get_type_hints(spec, include_extras=True)
+
+
+def _keys(spec: type[Any], prefix: str, table: str) -> Iterator[FigureKey]:
+    hints, meanings = hints_of(spec), _meanings(cast("Any", spec))
+    for field in dataclasses.fields(spec):
+        hint, key = hints[field.name], prefix + field.name
+        mark = getattr(hint, "__metadata__", (None,))[0]
+        if isinstance(mark, FigureUnit):
+            if key in NOT_SIMULATED:
+                continue
+            yield FigureKey(key, mark, get_args(hint)[0] == tuple[int, ...], table, meanings[field.name])
+        elif get_origin(hint) is types.UnionType:
+            inner = next(one for one in get_args(hint) if one is not types.NoneType)
+            yield from _keys(inner, f"{key}.", key)
+        elif get_origin(hint) is dict and dataclasses.is_dataclass(get_args(hint)[1]):
+            for name in PIPES if field.name == "pipes" else (ANY_TENSOR,):
+                yield from _keys(get_args(hint)[1], f"{key}.{name}.", f"{key}.{name}" if key == "tensor" else "")
+        elif dataclasses.is_dataclass(hint) and not isinstance(mark, Inherited):
+            yield from _keys(cast("type[Any]", hint), f"{key}.", "")
+
+
+@cache
+def _meanings(spec: Any) -> dict[str, str]:
+    """Return what the docstrings of a spec, and of those that it extends, say about each attribute, in one sentence."""
+    found: dict[str, str] = {}
+    for one in reversed(spec.__mro__[:-1]):
+        _, _, attributes = (getdoc(one) or "").partition("Attributes:\n")
+        for entry in re.split(r"\n(?=    \w)", attributes):
+            names, _, text = entry.strip().partition(":")
+            words = " ".join(text.split())
+            found |= {name.strip(): re.split(r"(?<=\.) (?=[A-Z])", words)[0].rstrip(".") for name in names.split(",")}
+    return found
