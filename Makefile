@@ -98,6 +98,7 @@ docs: $(READY) $(CORE)
 notebooks: $(READY) $(CORE)
 	$(VENV)/bin/python docs/notebooks.py
 	$(VENV)/bin/python docs/shown.py --write
+	$(VENV)/bin/python docs/from_code.py --write
 
 format: $(READY)
 	$(VENV)/bin/ruff format .

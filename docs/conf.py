@@ -14,7 +14,6 @@ from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-os.environ["COLUMNS"] = "100"  # the width of a command's help
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))  # notebooks call gpusim
 
 import from_code  # noqa: E402
@@ -26,7 +25,7 @@ author = "The gpusim authors"
 copyright = f"2026, {author}"  # noqa: A001 - Sphinx's name
 version = release = gpusim.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb"]
 exclude_patterns = ["images"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
 
@@ -43,12 +42,6 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_execution_in_temp = True
 nb_execution_timeout = 120
-
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
-autodoc_member_order = "bysource"
-autoclass_content = "class"
-napoleon_use_ivar = True
 
 OUTSIDE = re.compile(r"\]\((?:\.\./)+reports/([\w/]+)\.md\)")
 

@@ -909,6 +909,25 @@ def stalls(
 
 
 @app.command()
+def keys(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND|KEY|machine]",
+            help="A kind of problem, a key or a table of keys, or machine for the keys of machine files.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """List the keys of scenarios by kind, and of machine files: allowed values, default and meaning."""
+    from gpusim.commands.about import print_keys
+
+    print_keys(what, as_json=as_json)
+
+
+@app.command()
 def schema(as_json: JsonOption = True) -> None:  # noqa: ARG001 # it knows no other form
     """Print the JSON Schema of a scenario."""
     from gpusim.commands.about import print_schema

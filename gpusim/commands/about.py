@@ -1,4 +1,4 @@
-"""``gpusim version``, ``schema`` and ``scenarios``: print what gpusim knows about itself."""
+"""``gpusim version``, ``keys``, ``schema`` and ``scenarios``: print what gpusim knows about itself."""
 
 import platform
 from dataclasses import asdict
@@ -8,6 +8,7 @@ from gpusim.commands.output import print_json, print_text
 from gpusim.families.registry import scenario_schema
 from gpusim.results import provenance
 from gpusim.scenario.catalogue import shipped_scenarios
+from gpusim.verbs.keys_report import keys_report
 
 
 def print_version(*, as_json: bool) -> None:
@@ -17,6 +18,20 @@ def print_version(*, as_json: bool) -> None:
         print_json({"version": __version__, "commit": commit, "python": python})
     else:
         print_text(f"gpusim {__version__}" + (f" ({commit})" if commit else "") + f", Python {python}")
+
+
+def print_keys(what: str | None, *, as_json: bool) -> None:
+    """
+    Print keys of scenarios and of machine files; ``what`` is as of ``keys_report``.
+
+    Raises:
+        BadInput: There is no such kind, key or table.
+    """
+    report = keys_report(what)
+    if as_json:
+        print_json(report.to_dict())
+    else:
+        print_text(report.text())
 
 
 def print_schema() -> None:

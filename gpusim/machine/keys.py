@@ -67,7 +67,7 @@ def figure_key(key: str) -> FigureKey | None:
     if found is None:
         return figure_keys().get(key)
     known = figure_keys().get(f"tensor.{ANY_TENSOR}{rest[found.end() :]}")
-    return known and dataclasses.replace(known, key=key)
+    return known and dataclasses.replace(known, key=key, table=known.table.replace(ANY_TENSOR, found[0]))
 
 
 def hints_of(spec: type[Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeGuard
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias, TypeGuard
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
 
 from gpusim.arguments import plain_table, refusal
-from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element
+from gpusim.element_types import MMA_SHAPES, OUTPUTS, Element, element_bits
 from gpusim.errors import BadInput
 
 
@@ -38,6 +38,17 @@ def supported(*values: object) -> dict[str, Any]:
     Return a schema note that lists which documented values of a key work today. ``scenario.checks`` refuses the others.
     """
     return {"supported": [list(value) if isinstance(value, tuple) else value for value in values]}
+
+
+def values_of_types(bits: Container[int]) -> dict[str, list[object]]:
+    """Return the values of the keys that follow from the operands' type, where only types of some sizes are taken."""
+    types = [types for types in MMA_SHAPES if element_bits(types[0]) in bits]
+    return {
+        "problem.dtype.ab": list(dict.fromkeys(ab for ab, _ in types)),
+        "problem.dtype.accumulator": list(dict.fromkeys(accumulator for _, accumulator in types)),
+        "problem.dtype.output": list(dict.fromkeys(output for one in types for output in OUTPUTS[one])),
+        "kernel.instruction": list(dict.fromkeys(shape for one in types for shape in MMA_SHAPES[one])),
+    }
 
 
 class Table(BaseModel):

@@ -74,9 +74,11 @@ class MatrixProduct(Table, ABC):
 
     Attributes:
         implicit: Whether the problem is an implicit GEMM, whose A never exists in memory as a matrix.
+        has_iterators: Kinds of iterators that it has, as in ``kernel.iterator``.
     """
 
     implicit: ClassVar[bool] = False
+    has_iterators: ClassVar[tuple[str, ...]] = ("analytic",)
 
     split_k_slices: Extent = Field(1, description="Threadblocks that share the K range of one output tile.")
     split_k: SplitK = Field(

@@ -1,19 +1,19 @@
 """The reader of scenario files: from TOML to a validated ``Scenario`` of any of the given kinds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, reduce
-from operator import or_
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, create_model
+from pydantic import BaseModel, Field, StrictStr, ValidationError, create_model
 
 from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine import Machine, load_machine
 from gpusim.machine.changes import BadFigure, MachineChoice, read_choice, with_figure
 from gpusim.machine.load import is_path
 from gpusim.machine.text_file import STANDARD_INPUT, parse_toml, read_text_file
+from gpusim.scenario.keys import ScenarioKey, keys_of, schema_of
 from gpusim.scenario.models import MACHINE_TEXT, Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
@@ -48,6 +48,7 @@ class Kind:
         kernel: Model of the ``[kernel]`` table, which a file may leave out.
         scenario: Builds the scenario from machine, problem and kernel.
         check: Refuses a scenario that breaks a rule.
+        narrowed: Values by dotted key where the kind has fewer than its models.
     """
 
     name: str
@@ -55,6 +56,15 @@ class Kind:
     kernel: type[Table]
     scenario: Callable[..., Scenario]
     check: Callable[[Any, Machine, Origin], None]
+    narrowed: Mapping[str, Sequence[object]] = field(default_factory=dict, hash=False)
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a scenario file of this kind."""
+        return schema_of(_file_model(self), self.narrowed)
+
+    def listed(self) -> tuple[ScenarioKey, ...]:
+        """Return the keys of a scenario of this kind."""
+        return tuple(keys_of(self.schema()))
 
     def reread(self, data: dict[str, Any], name: str) -> Scenario:
         """
@@ -198,7 +208,7 @@ def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
 def _file_model(kind: Kind) -> type[Table]:
     """Return the model of a scenario file of one kind."""
     tables: dict[str, Any] = {
-        "machine": (StrictStr, ...),
+        "machine": (StrictStr, Field(description=MACHINE_TEXT)),
         "problem": (kind.problem, ...),
         "kernel": (kind.kernel, kind.kernel()),
     }
@@ -206,24 +216,14 @@ def _file_model(kind: Kind) -> type[Table]:
 
 
 def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
-    """Return the JSON Schema of a scenario file. ``supported`` lists the documented values of a key that work today."""
-    problems: Any = reduce(or_, (kind.problem for kind in kinds))
-    models = dict.fromkeys(kind.kernel for kind in kinds)
-    first, *others = models
-    described = Field(first(), description=f"An {others[0].__name__} for attention, else a {first.__name__}.")
-    tables: dict[str, Any] = {
-        "problem": (Annotated[problems, Field(discriminator="kind")], ...),
-        "kernel": (reduce(or_, models), described),
+    """Return the JSON Schema of a scenario file, which is that of one of the kinds."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Scenario",
+        "description": "One question: a problem, a kernel of its kind, and a machine.",
+        "oneOf": [{"$ref": f"#/$defs/{kind.name}"} for kind in kinds],
+        "$defs": {kind.name: kind.schema() for kind in kinds},
     }
-    every = create_model("Every", __base__=_EveryScenario, __doc__=_EveryScenario.__doc__, **tables)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **every.model_json_schema()}
-
-
-class _EveryScenario(Table):
-    """One question: a problem, a kernel of its kind, and a machine."""
-
-    model_config = ConfigDict(title="Scenario")
-    machine: StrictStr = Field(description=MACHINE_TEXT)
 
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:

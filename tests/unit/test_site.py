@@ -13,6 +13,8 @@ import pytest
 
 import gpusim
 from gpusim.cli import app
+from gpusim.families.registry import kinds
+from gpusim.machine.keys import figure_keys
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {page.relative_to(DOCS).as_posix(): page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")}
@@ -47,22 +49,41 @@ def test_the_reference_has_every_command_with_its_help(monkeypatch):
     assert "--set KEY=VALUE" in text
 
 
-def test_the_reference_has_every_key_of_the_schema():
-    text = from_code.scenario_keys()
-    schema = json.loads(from_code.printed("schema"))
-
-    for name, part in schema["$defs"].items():
-        section = text.partition(f"## {name}\n")[2].partition("\n## ")[0]
-        assert [re.match(r"\| `(\w+)`", line)[1] for line in section.splitlines() if line.startswith("| `")] == list(
-            part["properties"]
-        )
+@pytest.mark.parametrize("page", [page.relative_to(DOCS).as_posix() for page in from_code.pages()])
+def test_what_code_knows_is_committed_as_it_is_today(page):
+    """``python docs/from_code.py --write`` makes a page current: it reads alike on a forge and on the site."""
+    assert PAGES[page] == from_code.filled(PAGES[page])
 
 
-def test_the_reference_has_every_public_name():
-    text = from_code.public_names()
+def test_a_part_that_is_there_is_replaced_whole():
+    page = "# A\n\n<!-- from code: validation -->\n\nold\n\n<!-- end of validation -->\n\nend\n"
+    text = from_code.filled(page)
 
-    assert re.findall(r"auto(?:function|class):: gpusim\.(\w+)", text)
-    assert set(re.findall(r"auto(?:function|class):: gpusim\.(\w+)", text)) == set(vars(gpusim)["_HOMES"])
+    assert "old" not in text
+    assert from_code.filled(text) == text == from_code.filled("# A\n\n<!-- from code: validation -->\n\nend\n")
+
+
+def test_the_page_of_keys_has_every_key_of_every_kind_and_of_machine_files():
+    scenarios, machine = PAGES["keys.md"].split("\n## Machine files\n")
+    sections = dict(re.findall(r"^### (.+)\n\n((?:\|.*\n)+)", scenarios, flags=re.MULTILINE))
+
+    for kind in kinds():
+        listed = [
+            key
+            for names, rows in sections.items()
+            if kind.name in names.split(", ")
+            for key in re.findall(r"^\| `([\w.]+)` \|", rows, flags=re.MULTILINE)
+        ]
+        assert sorted(listed) == sorted(key.key for key in kind.listed())
+    assert re.findall(r"^\| `([\w.]+)` \|", machine, flags=re.MULTILINE) == list(figure_keys())
+
+
+def test_the_reference_has_every_public_name_with_what_it_says():
+    text = PAGES["reference/python.md"]
+
+    assert set(re.findall(r"^### gpusim\.(\w+)$", text, flags=re.MULTILINE)) == set(vars(gpusim)["_HOMES"])
+    assert "gpusim.load(source, overrides=())" in text
+    assert "- `overrides`: Settings `key=value`" in text
 
 
 def test_the_models_errors_are_those_of_the_committed_data():

@@ -10,7 +10,7 @@ from pydantic import Field, StrictBool, StrictInt
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma, Shape, widest_alignment
-from gpusim.scenario.models import Extent, Offset, Rule, Scale, Scenario, Table
+from gpusim.scenario.models import Extent, Offset, Rule, Scale, Scenario, Table, supported
 
 Mask: TypeAlias = Literal["none", "causal_top_left", "causal_bottom_right"]
 Lengths: TypeAlias = Annotated[
@@ -166,7 +166,9 @@ class AttentionKernel(Table):
         "longest_first, the last of all heads first. Default: ascending; of flash descending.",
     )
     instruction: InstructionShape = Field(
-        None, description="mma.sync shape M, N, K. Default: [16, 8, 16], or [16, 8, 8] of CUTLASS's code."
+        None,
+        description="mma.sync shape M, N, K. Default: [16, 8, 16], or [16, 8, 8] of CUTLASS's code.",
+        json_schema_extra=supported((16, 8, 16), (16, 8, 8)),
     )
     code: Literal["gpusim", "cutlass"] = Field(
         "gpusim", description="Whose machine code a simulated time is of: gpusim's own kernel or CUTLASS's."

@@ -3,13 +3,24 @@
 from gpusim.families.dgrad.problem import Conv2dDgradProblem
 from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
+from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.scenario.checks import check
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.kernel import Kernel
+from gpusim.scenario.models import values_of_types
 from gpusim.scenario.read import Kind
 
 DGRAD = Family(
     "gpusim.families.dgrad",
-    (Kind("conv2d_dgrad", Conv2dDgradProblem, Kernel, GemmScenario, check),),
+    (
+        Kind(
+            "conv2d_dgrad",
+            Conv2dDgradProblem,
+            Kernel,
+            GemmScenario,
+            check,
+            {"kernel.iterator": Conv2dDgradProblem.has_iterators, **values_of_types(TRANSPOSABLE_BITS)},
+        ),
+    ),
     extends=GEMM,
 )

@@ -125,5 +125,5 @@ class Conv2dDgradProblem(Convolution):
 
     def check_iterator(self, iterator: str, origin: Origin) -> None:
         """Refuse all iterators but the analytic ones."""
-        if iterator != "analytic":
+        if iterator not in self.has_iterators:
             raise origin.refusal("kernel.iterator", '"analytic" for conv2d_dgrad', iterator)

@@ -1,7 +1,7 @@
 """Defines the conv2d forward problem: its keys in a scenario file, and what its tile kernel needs to know."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Conv2dFpropProblem(Convolution):
 
     operator = "fprop"
     summed_channels = "c"
+    has_iterators: ClassVar[tuple[str, ...]] = ("analytic", "optimized")
     kind: Literal["conv2d_fprop"] = "conv2d_fprop"
 
     def k_contiguous(self, side: Side) -> bool:  # noqa: ARG002 - both are

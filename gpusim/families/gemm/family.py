@@ -11,7 +11,7 @@ from gpusim.scenario.read import Kind
 GEMM = Family(
     "gpusim.families.gemm",
     (
-        Kind("gemm", GemmProblem, Kernel, GemmScenario, check),
+        Kind("gemm", GemmProblem, Kernel, GemmScenario, check, {"kernel.iterator": GemmProblem.has_iterators}),
         Kind("conv2d_fprop", Conv2dFpropProblem, Kernel, GemmScenario, check),
     ),
 )

@@ -232,7 +232,7 @@ class GemmProblem(MatrixProduct):
             BadInput: It is another one.
         """
         rule = '"analytic" for a GEMM; "optimized" is of convolutions'
-        origin.require(iterator == "analytic", "kernel.iterator", rule, iterator)
+        origin.require(iterator in self.has_iterators, "kernel.iterator", rule, iterator)
 
     def size(self, tile_k: int) -> ProblemSize:
         """Return the size of the problem: its matrices by extent and leading dimension."""

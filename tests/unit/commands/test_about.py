@@ -1,8 +1,12 @@
-"""``gpusim version``, ``scenarios`` and ``schema``."""
+"""``gpusim version``, ``keys``, ``scenarios`` and ``schema``."""
 
 import json
 
+import pytest
+
 from gpusim import __version__
+from gpusim.families.registry import kinds
+from gpusim.machine.keys import figure_keys
 
 SCENARIO = "conv_9_k_tiles"
 
@@ -24,4 +28,75 @@ def test_the_schema_is_a_json_schema(gpusim):
     schema = json.loads(gpusim("schema").out)
 
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert {"machine", "problem", "kernel"} <= set(schema["properties"])
+    assert all({"machine", "problem", "kernel"} == set(of["properties"]) for of in schema["$defs"].values())
+
+
+def test_all_keys_of_all_kinds_are_listed(gpusim):
+    lines = gpusim("keys").out.splitlines()
+
+    for kind in kinds():
+        assert {key.key for key in kind.listed()} <= set(lines)
+    assert lines[-1].endswith("Machine files: gpusim keys machine.")
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in kinds()])
+def test_the_keys_of_one_kind_are_listed(gpusim, kind):
+    lines = gpusim("keys", kind).out.splitlines()
+    known = next(one for one in kinds() if one.name == kind)
+
+    assert lines[0] == f"kind {kind}"
+    assert [line for line in lines[1:] if line and not line.startswith(" ")] == [key.key for key in known.listed()]
+
+
+def test_one_key_says_what_it_may_be_in_each_kind(gpusim):
+    assert gpusim("keys", "kernel.iterator").out == (
+        "kind gemm, conv2d_dgrad\n\nkernel.iterator\n"
+        '    "analytic"; default "analytic"\n    How a convolution\'s global addresses are computed.\n\n'
+        "kind conv2d_fprop\n\nkernel.iterator\n"
+        '    "analytic" | "optimized"; default "analytic"\n    How a convolution\'s global addresses are computed.\n'
+    )
+    assert gpusim("keys", "iterator").out == gpusim("keys", "kernel.iterator").out
+
+
+def test_the_keys_of_machine_files_are_listed_with_unit_bounds_and_what_zero_means(gpusim):
+    lines = gpusim("keys", "machine").out.splitlines()
+
+    assert {f"machine.{key}" for key in figure_keys()} <= set(lines)
+    assert gpusim("keys", "machine.l2.crossing.first").out == (
+        "machine files; --set takes these keys, too\n\nmachine.l2.crossing.first\n"
+        "    an integer of 0 to 100000, cycles; 0: no longer than on its own side; optional: l2.crossing\n"
+        "    Cycles that the first load from the side of the other partition takes longer than one from the\n"
+        "    side of the line's home\n"
+    )
+
+
+def test_a_table_has_its_keys(gpusim):
+    data = json.loads(gpusim("keys", "dram.banks", "--json").out)
+
+    assert data["scenario"] == {}
+    assert [key["key"] for key in data["machine"]] == [
+        "machine.dram.banks.channels",
+        "machine.dram.banks.per_channel",
+        "machine.dram.banks.busy_ns",
+    ]
+    types = json.loads(gpusim("keys", "problem.dtype", "--json").out)["scenario"]
+    assert {key["key"] for key in types["attention"]} == {
+        *("problem.dtype.ab", "problem.dtype.accumulator", "problem.dtype.output"),
+    }
+
+
+def test_a_figure_of_any_mma_is_a_key(gpusim):
+    (key,) = json.loads(gpusim("keys", "machine.tensor.m16n8k8.tf32.f32.latency", "--json").out)["machine"]
+
+    assert (key["key"], key["table"]) == ("machine.tensor.m16n8k8.tf32.f32.latency", "tensor.m16n8k8.tf32.f32")
+
+
+@pytest.mark.parametrize(
+    ("what", "near"),
+    [("kernel.stage", "kernel.stages"), ("gem", "gemm"), ("machine.l2.byte", "machine.l2.bytes")],
+)
+def test_what_is_no_key_is_refused_with_one_that_is(gpusim, what, near):
+    answer = gpusim("keys", what)
+
+    assert answer.code == 2
+    assert answer.err.endswith(f'got {what!r}, did you mean "{near}"?\n')
