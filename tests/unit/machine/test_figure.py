@@ -31,7 +31,7 @@ ZERO_MEANS_SOMETHING = re.compile(
 ONE_IS_ABSURD = re.compile(
     r"compute_capability|clock_mhz"
     r"|limits\.(max_warps|registers|registers_per_thread|shared_bytes|shared_bytes_per_cta|threads_per_cta)"
-    r"|shared\.(load_latency|ldmatrix_latency_x1|shuffle_latency)"
+    r"|shared\.(banks|load_latency|ldmatrix_latency_x1|shuffle_latency)"
     r"|async_copy\.l1_latency"
     r"|l1\.(bytes|line_bytes|sector_bytes|hit_latency)"
     r"|l2\.(bytes|line_bytes|hit_latency|far_latency|write_latency)"
