@@ -130,9 +130,10 @@ def test_one_is_refused_where_no_gpu_has_so_little(name):
         assert outside == (ONE_IS_ABSURD.fullmatch(record.key) is not None), (record.key, message)
 
 
-@pytest.mark.parametrize("name", machine_names())
+@pytest.mark.parametrize("name", ["h200", "t4"])
 @pytest.mark.parametrize("field", ["source", "at", "why", "effect"])
 def test_what_is_said_about_a_figure_is_text(name, field):
+    """An H200 has nearly all figures that there are, and a T4 no cp.async."""
     for record in load_machine(name).figures:
         for value in (True, 0, ["cuda-guide"], ""):
             assert refusal(name, record.key, field, value) == (
