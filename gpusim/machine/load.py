@@ -189,7 +189,7 @@ class _Reader:
                 raise BadFigure(f'unknown key "machine.{key}"{hint}', key)
             whole = isinstance(value, list) and bool(value) if known.is_list else not isinstance(value, list)
             if not whole or not all(map(known.unit.allows, value if known.is_list else [value])):
-                unit = "" if known.unit.name == "bool" else f" ({known.unit.name})"
+                unit = "" if known.unit.name == "bool" or known.unit.only is not None else f" ({known.unit.name})"
                 raise BadFigure(f"machine.{key} must be {known.allowed}{unit}, got {json.dumps(value)}", key)
 
     def _with_groups(self, table: dict[str, Any]) -> dict[str, Any]:

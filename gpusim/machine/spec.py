@@ -188,7 +188,7 @@ class SharedMemorySpec:
         wide: How wide loads differ; None where that is not known, and their wavefronts alone tell them apart.
     """
 
-    banks: Annotated[int, FigureUnit("banks", 4, 1024, power_of_two=True)]
+    banks: Annotated[int, FigureUnit("banks", 1, 1024, power_of_two=True)]
     bank_bytes: Annotated[int, FigureUnit("bytes", 1, 64, power_of_two=True)]
     load_latency: Annotated[int, FigureUnit("cycles", lower=4)]
     wavefront_latency: Annotated[int, FigureUnit("cycles")]

@@ -83,6 +83,9 @@ def _inlined(part: Any, tables: Mapping[str, Any]) -> Any:
         table = tables[part["$ref"].rpartition("/")[2]]
         about = {key: part[key] for key in ("description",) if key in part}
         return _inlined(table, tables) | about
+    options = [one for one in part.get("anyOf", ()) if one != {"type": "null"}]  # TOML has no null
+    if len(options) == 1:
+        part = {**options[0], **{key: value for key, value in part.items() if key != "anyOf"}}
     if "supported" in part:
         kept = {key: part[key] for key in ("default", "description", "type") if key in part}
         return {"enum": part["supported"], **kept}
@@ -114,8 +117,6 @@ def _values(of: Mapping[str, Any]) -> str:
         return toml_value(of["const"])
     if "enum" in of:
         return " | ".join(toml_value(one) for one in of["enum"])
-    if options := of.get("anyOf"):
-        return " or ".join(_values(one) for one in options if one.get("type") != "null")
     if of.get("type") == "array":
         items = of.get("prefixItems")
         if items is None:

@@ -98,8 +98,16 @@ def test_groups_that_are_set_with_the_number_of_sms_are_taken_as_they_are():
     ("text", "message"),
     [
         ("h200 with sms = 0", "machine.sms must be an integer of 1 to 4096 (SMs), got 0"),
-        ("t4 with l2.line_bytes = 96", "machine.l2.line_bytes must be a power of two of 16 to 1024 (bytes), got 96"),
-        ("a100 with features.ldmatrix = 1", "machine.features.ldmatrix must be true or false, got 1"),
+        ("t4 with shared.banks = 33", "machine.shared.banks must be a power of two of 1 to 1024 (banks), got 33"),
+        ("t4 with l2.line_bytes = 64", "machine.l2.line_bytes must be 128, no other is simulated, got 64"),
+        ("a100 with features.cp_async = 1", "machine.features.cp_async must be true or false, got 1"),
+        (
+            "a100 with instruction_cache.l1_bytes = 131072",
+            (
+                "machine.instruction_cache.l1_bytes cannot be set: one instruction cache of an SM is simulated,"
+                " of l0_bytes"
+            ),
+        ),
         (
             "h200 with launch.units.others = 8",
             "machine.launch.units.others must be a list, each an integer of 1 to 4096 (SMs), got 8",
@@ -130,7 +138,7 @@ def test_a_table_that_the_file_lacks_may_be_set_whole():
 
 def test_figures_that_contradict_each_other_are_refused():
     with pytest.raises(BadInput, match=r"^dram.latency_least, latency, .* must not fall, got .*, 20, "):
-        load_machine("h200 with dram.latency_late = 20")
+        load_machine("a100 with dram.latency_late = 20")
 
 
 def test_a_machine_file_of_ones_own_may_be_changed_too(tmp_path):

@@ -192,11 +192,11 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         (with_banks("32"), "banks must be a record {{ value, unit, kind, source or why }}, got 32 (x.toml: {key})"),
         (
             with_banks(BANKS.removeprefix("banks = ").replace("32", "4096")),
-            "value must be a power of two of 4 to 1024, got 4096 (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got 4096 (x.toml: {key}.value)",
         ),
         (
             with_banks(BANKS.removeprefix("banks = ").replace("32", "33")),
-            "value must be a power of two of 4 to 1024, got 33 (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got 33 (x.toml: {key}.value)",
         ),
         (
             with_banks('{ value = 32, unit = "banks", kind = "documented", source = ["cuda-guide"] }'),
@@ -208,15 +208,15 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             with_banks('{ unit = "banks" }'),
-            "value must be a power of two of 4 to 1024, got nothing (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got nothing (x.toml: {key}.value)",
         ),
         (
             with_banks('{ value = 32.0, unit = "banks" }'),
-            "value must be a power of two of 4 to 1024, got 32.0 (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got 32.0 (x.toml: {key}.value)",
         ),
         (
             with_banks('{ value = true, unit = "banks" }'),
-            "value must be a power of two of 4 to 1024, got True (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got True (x.toml: {key}.value)",
         ),
         (with_banks('{ value = 32, unit = "bytes" }'), "unit must be 'banks', got 'bytes' (x.toml: {key}.unit)"),
         (
@@ -352,7 +352,7 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
         ),
         (
             with_value("shared.banks", "[32]"),
-            "value must be a power of two of 4 to 1024, got [32] (x.toml: {key}.value)",
+            "value must be a power of two of 1 to 1024, got [32] (x.toml: {key}.value)",
         ),
         (
             with_others("[8, 16, 16, 16, 16, 16, 18, 17]"),

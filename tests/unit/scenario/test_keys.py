@@ -27,7 +27,10 @@ PROBLEMS = {
 def settings(kind):
     """Settings beside which a value may be accepted: types with their instructions and tiles, mainloops, machines."""
     if kind == "attention":
-        return ((), ("problem.dtype.ab=bf16",), ("kernel.mainloop=flash",))
+        return (
+            *((), ("problem.dtype.ab=bf16",), ("kernel.mainloop=flash",), ("problem.mask=causal_top_left",)),
+            ("problem.mask=causal_top_left", "kernel.mainloop=flash"),
+        )
     found = [(), ("kernel.iterator=optimized",)]
     for (ab, accumulator), shapes in MMA_SHAPES.items():
         for instruction in shapes:
@@ -168,7 +171,7 @@ def test_values_are_said_in_words():
         "size": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "Size."},
         "pair": {"type": "array", "prefixItems": [{"minimum": 0}] * 2, "default": [0, 0], "description": "Pair."},
         "word": {"enum": ["a", "b"], "default": "a", "description": "Word."},
-        "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}], "default": None, "description": "Maybe."},
+        "maybe": {"type": "boolean", "default": None, "description": "Maybe."},
         "some": {"type": "array", "items": {"type": "integer", "minimum": 0}, "description": "Some."},
     }
 
