@@ -1,219 +1,196 @@
 """``python -m gpusim.measure.sampling_error``: compares sampled launches with exact ones, problem by problem."""
 
 import argparse
+import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gpusim.errors import GpusimError
-from gpusim.families.registry import family_of, load_scenario, parse_scenario
-from gpusim.machine.load import load_machine
-from gpusim.machine.spec import Machine
-from gpusim.scenario.catalogue import find_scenario
-from gpusim.scenario.models import Scenario
-from gpusim.sim.launch import Launch, Outcome, simulate_launch
-from gpusim.verbs.simulate import launch_of
+from gpusim.families.registry import parse_scenario
+from gpusim.measure.sampling_problems import COUNT, HALVES, SEED, Half, Problem, launch, problems
+from gpusim.sim.launch import Outcome, hangs_on_few_ctas, simulate_launch, simulate_sample
 
-BAR_PERCENT: Final = 0.5
-"""Largest difference of elapsed cycles that is aimed at."""
-
-
-def _gemm(m: int, n: int, k: int, **problem: Any) -> Mapping[str, Any]:
-    types = {"ab": "f16", "accumulator": "f32", "output": "f16"}
-    kernel = {"threadblock": [128, 128, 64], "warp": [64, 64, 64], "stages": 3}
-    return {
-        "machine": "h200",
-        "problem": {"kind": "gemm", "m": m, "n": n, "k": k, "dtype": types, **problem},
-        "kernel": kernel,
-    }
-
-
-PROBLEMS: Final[Mapping[str, str | Mapping[str, Any]]] = {
-    # GEMMs by waves
-    "1024 x 1024 x 1024, .24 waves": _gemm(1024, 1024, 1024),
-    "2048 x 2048 x 1024, .97 waves": _gemm(2048, 2048, 1024),
-    "2048 x 2048 x 2048, .97 waves": "gemm_128x128x64_s3_2048",
-    "2048 x 2048 x 2048, .97 waves, K tile of 32": "gemm_128x128x32_s3_2048",
-    "2048 x 2048 x 2048, .97 waves, one CTA per SM": "gemm_128x256x32_s3_2048",
-    "2048 x 2304 x 512, 1.09 waves": _gemm(2048, 2304, 512),
-    "2304 x 2048 x 1024, 1.09 waves": _gemm(2304, 2048, 1024),
-    "4096 x 2048 x 512, 1.94 waves": _gemm(4096, 2048, 512),
-    "2048 x 4096 x 1024, 1.94 waves": _gemm(2048, 4096, 1024),
-    "4096 x 4096 x 512, 3.88 waves": _gemm(4096, 4096, 512),
-    "2048 x 2048 x 2048, 3.88 waves": "gemm_64x64x64_s5_2048",
-    "4096 x 4096 x 4096, 3.88 waves": "gemm_4096",
-    "8192 x 8192 x 256, 15.52 waves": _gemm(8192, 8192, 256),
-    "8192 x 8192 x 1024, s8, 15.52 waves": "gemm_s8_128x128x64_s3_8192",
-    # GEMMs of other shapes
-    "ragged": _gemm(2000, 3000, 1000),
-    "deep K": _gemm(1024, 1024, 16384),
-    "skinny": _gemm(128, 16384, 2048),
-    "split-K": _gemm(1024, 1024, 8192, split_k_slices=4),
-    "split-K of unequal slices": _gemm(768, 1280, 4160, split_k_slices=3),
-    # Convolutions
-    "conv 56 x 56, 64 to 256, 1 x 1": "conv_n32_56x56_c64_k256_1x1_optimized",
-    "conv 28 x 28, 128 to 128": "conv_n32_28x28_c128_k128_3x3_optimized_64x64x64_s4",
-    "conv 28 x 28, analytic": "conv_n32_28x28_c128_k128_3x3",
-    "conv 14 x 14, 256 to 256": "conv_n32_14x14_c256_k256_3x3",
-    "data gradient 56 x 56": "dgrad_n32_56x56_c64_k64_3x3",
-    # Attention
-    "attention, causal": "attention_64x64",
-    "attention, head of 32": "attention_d32_512",
-    "flash, causal": "flash_128x64",
-    "flash, 2048 tokens, causal": "flash_d64_2048_causal",
-    "flash": "flash_d64_1024",
-    "flash, head of 128": "flash_d128_1024",
-}
-"""What is compared: names of scenarios, or scenarios. Each is a launch on an H200 with its estimated stream."""
+EXACT_ANSWERS: Final = Path("reports/sampling_exact.json")
+"""The problems and their exact answers: a quarter of an hour's work, so they are kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingError:
+class Exact:
+    """
+    What an exact simulation of a problem's launch found.
+
+    Attributes:
+        instructions: Warp instructions of the launch.
+        ctas: Its CTAs.
+        elapsed, active: Longest and mean span of the SMs that have work, cycles.
+        dram_bytes: Bytes read from DRAM.
+    """
+
+    instructions: int
+    ctas: int
+    elapsed: int
+    active: int
+    dram_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
     """
     A sampled launch beside the exact one.
 
     Attributes:
-        name: Name of the problem.
-        waves: Number of waves.
-        exact, sampled: The outcomes.
-        ctas: Number of CTAs of the grid.
-        swing: Largest relative change of the exact run's longest span where DRAM answers a few cycles later or earlier;
-            None where that was not tried.
+        problem: The problem.
+        exact: The exact answer.
+        sampled: The sample's, also of a launch that is simulated whole because its sample is in doubt. None where a few
+            CTAs decide, and no sample is taken.
+        whole: Why the launch is simulated whole by default; empty where it is sampled.
     """
 
-    name: str
-    waves: float
-    exact: Outcome
-    sampled: Outcome
-    ctas: int
-    swing: float | None
+    problem: Problem
+    exact: Exact
+    sampled: Outcome | None
+    whole: str
 
     @property
     def elapsed(self) -> float:
-        """(sampled - exact) / exact of the longest span."""
-        return self.sampled.longest / self.exact.longest - 1
+        """(sampled - exact) / exact of the longest span, per cent; 0 without a sample."""
+        return 0.0 if self.sampled is None else 100 * (self.sampled.longest / self.exact.elapsed - 1)
 
     @property
     def active(self) -> float:
-        """(sampled - exact) / exact of the mean span."""
-        return self.sampled.active / self.exact.active - 1
+        """The same of the mean span."""
+        return 0.0 if self.sampled is None else 100 * (self.sampled.active / self.exact.active - 1)
+
+    @property
+    def dram(self) -> float:
+        """The same of the bytes read from DRAM."""
+        return 0.0 if self.sampled is None else 100 * (self.sampled.dram_bytes / self.exact.dram_bytes - 1)
+
+    @property
+    def within(self) -> bool:
+        """Whether the cycles and the bytes of the sample are as near as it claims; a launch without one is exact."""
+        one = self.sampled
+        return one is None or (
+            abs(self.elapsed) <= one.elapsed_error_percent and abs(self.dram) <= one.dram_error_percent
+        )
 
 
-def _with_latency(machine: Machine, moved: int) -> Machine:
-    """Return a machine whose DRAM answers some cycles later, or earlier where they are negative."""
-    dram = machine.dram
-    if dram.late is not None:
-        late = replace(dram.late, on_time=dram.late.on_time + moved)
-        dram = replace(dram, latency_least=dram.latency_least + moved, late=late)
-    elif dram.latency is not None:
-        dram = replace(dram, latency=dram.latency + moved)
-    return replace(machine, dram=dram)
+def read_exact(path: Path = EXACT_ANSWERS) -> list[tuple[Problem, Exact]]:
+    """Return the problems that are kept with their exact answers."""
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        (Problem(one["number"], one["name"], one["scenario"]), Exact(**one["exact"])) for one in kept["problems"]
+    ]
 
 
-def sampling_error(name: str, scenario: Scenario, swings: Iterable[int] = ()) -> SamplingError:
-    """
-    Simulate the first launch of a scenario exactly and sampled.
-
-    Args:
-        name: Name of the problem.
-        scenario: The scenario.
-        swings: Cycles by which the latency of DRAM is moved, one exact run each.
-    """
-    machine = load_machine(scenario.machine)
-    launch = _launch(scenario, machine)
-    exact, sampled = _outcome(launch, exact=True), _outcome(launch, exact=False)
-    longest = [_outcome(_launch(scenario, _with_latency(machine, moved))) for moved in swings]
-    return SamplingError(
-        name,
-        launch.ctas / (launch.ctas_per_sm * machine.sms),
-        exact,
-        sampled,
-        launch.ctas,
-        max((abs(one.longest / exact.longest - 1) for one in longest), default=None),
-    )
+def simulate_exact(problem: Problem) -> Exact:
+    """Simulate a problem exactly."""
+    found = launch(parse_scenario(problem.scenario, problem.name))
+    outcome = simulate_launch(found, exact=True, progress=lambda _: None)
+    return Exact(found.instructions, found.ctas, outcome.longest, outcome.active, outcome.dram_bytes)
 
 
-def table(rows: Sequence[SamplingError]) -> str:
+def write_exact(answers: Sequence[tuple[Problem, Exact]], path: Path) -> None:
+    """Keep problems with their exact answers."""
+    rows = [
+        {"number": problem.number, "name": problem.name, "scenario": problem.scenario, "exact": asdict(exact)}
+        for problem, exact in answers
+    ]
+    path.write_text(json.dumps({"seed": SEED, "problems": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+def compared(problem: Problem, exact: Exact) -> Row:
+    """Take a sample of a problem, and compare it with the exact answer."""
+    found = launch(parse_scenario(problem.scenario, problem.name))
+    if hangs_on_few_ctas(found):
+        return Row(problem, exact, None, "a few CTAs decide")
+    sampled, doubt = simulate_sample(found, progress=lambda _: None)
+    whole = "waits for DRAM" if doubt.waits else "bytes hang on drift" if doubt.hangs else ""
+    return Row(problem, exact, sampled, whole)
+
+
+def table(rows: Sequence[Row]) -> str:
     """Return the comparison as markdown."""
     return "\n".join(_lines(rows)) + "\n"
 
 
-def _lines(rows: Sequence[SamplingError]) -> Iterator[str]:
-    taken = [row for row in rows if row.sampled.sampled]
-    elapsed = [abs(row.elapsed) for row in taken] or [0.0]
-    active = [abs(row.active) for row in taken] or [0.0]
-    within = sum(abs(row.elapsed) * 100 <= BAR_PERCENT for row in taken)
-    swings = [row.swing for row in rows if row.swing is not None]
-    swinging = sum(swing * 100 > BAR_PERCENT for swing in swings)
+def _lines(rows: Sequence[Row]) -> Iterator[str]:
     yield "# Sampled launches beside exact ones"
     yield ""
-    yield "Made by `python -m gpusim.measure.sampling_error`, which has the list; estimated streams, H200."
-    yield ""
-    mean, active_mean = sum(elapsed) / len(elapsed), sum(active) / len(active)
     yield (
-        f"Elapsed cycles of a sampled launch differ from the exact ones by {_percent(mean)} in the mean and"
-        f" {_percent(max(elapsed))} at most; by at most {BAR_PERCENT} % in {within} of {len(taken)} problems."
-        f" Active cycles differ by {_percent(active_mean)} in the mean and {_percent(max(active))} at most."
-        f" The other {len(rows) - len(taken)} are simulated whole, as small launches are that hang on a few CTAs,"
-        " left over or longer than others."
+        f"Made by `python -m gpusim.measure.sampling_error` with estimated streams. `sampling_problems.py` draws"
+        f" {COUNT} problems of nine machines with seed {SEED}; `sampling_exact.json` keeps their exact answers. Problems"
+        " at even places are the development half; those at odd places are held out, and were looked at once."
     )
     yield ""
-    if swings:
+    for half in HALVES:
+        own = [row for row in rows if row.problem.half == half]
+        taken = [row for row in own if not row.whole]
+        yield f"Of {len(own)} {half} problems {len(taken)} are sampled by default, and {len(own) - len(taken)} whole."
+        yield from _errors("Elapsed cycles of a sampled launch differ", [row.elapsed for row in taken])
+        yield from _errors("Active cycles differ", [row.active for row in taken])
+        yield from _errors("Bytes read from DRAM differ", [row.dram for row in taken])
+        within, all_within = sum(row.within for row in taken), sum(row.within for row in own)
         yield (
-            "*swing* is how far the exact run's own elapsed cycles move where DRAM answers one or two cycles later or"
-            f" earlier: more than {BAR_PERCENT} % in {swinging} of {len(swings)} problems. A sample is nearer than that"
-            " by chance alone."
+            f"{within} of these {len(taken)} are within what they claim, cycles and bytes; of all {len(own)}, sampled"
+            f" or not, the samples of {all_within} are."
         )
         yield ""
-    yield "| problem | waves | CTAs | simulated | exact | sampled | elapsed | active | swing |"
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "The errors of launches that are simulated whole are those of the sample that was put aside."
+    yield ""
+    yield "| problem | half | CTAs | simulated | exact | elapsed | active | bytes | claimed | whole |"
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|---|"
     for row in rows:
-        swing = "" if row.swing is None else _percent(row.swing)
-        numbers = f"{row.ctas:,} | {row.sampled.ctas:,} | {row.exact.longest:,} | {row.sampled.longest:,}"
-        errors = f"{_percent(row.elapsed, '+')} | {_percent(row.active, '+')} | {swing}"
-        yield f"| {row.name} | {row.waves:.2f} | {numbers} | {errors} |"
+        yield f"| {row.problem.name} | {row.problem.half} | {row.exact.ctas:,} | {_cells(row)} | {row.whole} |"
 
 
-def _percent(share: float, sign: str = "") -> str:
-    return f"{100 * share:{sign}.2f} %"
+def _cells(row: Row) -> str:
+    one = row.sampled
+    if one is None:
+        return f"{row.exact.ctas:,} | {row.exact.elapsed:,} |  |  |  | "
+    errors = f"{row.elapsed:+.2f} % | {row.active:+.2f} % | {row.dram:+.2f} %"
+    claimed = f"{one.elapsed_error_percent:g} %, {one.dram_error_percent:g} %"
+    return f"{one.ctas:,} | {row.exact.elapsed:,} | {errors} | {claimed}"
 
 
-def _launch(scenario: Scenario, machine: Machine) -> Launch:
-    return launch_of(family_of(scenario).timing.timed_kernels(scenario, machine)[0], "estimated")
-
-
-def _outcome(launch: Launch, *, exact: bool = True) -> Outcome:
-    return simulate_launch(launch, exact=exact, progress=lambda _: None)
-
-
-def _scenario(name: str) -> Scenario:
-    problem = PROBLEMS[name]
-    return load_scenario(find_scenario(problem)) if isinstance(problem, str) else parse_scenario(problem, name)
+def _errors(what: str, errors: Sequence[float]) -> Iterator[str]:
+    sizes = [abs(error) for error in errors] or [0.0]
+    yield f"{what} from the exact ones by {sum(sizes) / len(sizes):.2f} % in the mean and {max(sizes):.2f} % at most."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare all problems, or those named, and write the table. Return the exit code."""
+    """Compare all problems, or those of some numbers, and write the table. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.measure.sampling_error", description=__doc__)
-    parser.add_argument("names", nargs="*", help="problems of the list; default: all")
+    parser.add_argument("numbers", nargs="*", type=int, help="places in the list; default: all")
+    parser.add_argument("--half", choices=HALVES, help="only problems of a half")
     parser.add_argument("--out", type=Path, help="default: standard output")
-    parser.add_argument("--swing", action="store_true", help="move the latency of DRAM a little in exact runs, too")
+    parser.add_argument("--answers", type=Path, default=EXACT_ANSWERS, help=f"default: {EXACT_ANSWERS}")
+    parser.add_argument("--exact", action="store_true", help="draw the problems, and write their exact answers")
     arguments = parser.parse_args(argv)
-    swings = (-2, -1, 1, 2) if arguments.swing else ()
-    rows = []
     try:
-        for name in arguments.names or PROBLEMS:
-            rows.append(sampling_error(name, _scenario(name), swings))
-            sys.stderr.write(f"{name}: {100 * rows[-1].elapsed:+.2f} %\n")
-            if arguments.out:
-                arguments.out.write_text(table(rows))
-    except (GpusimError, KeyError) as error:
+        if arguments.exact:
+            write_exact([(problem, simulate_exact(problem)) for problem in problems()], arguments.answers)
+            return 0
+        rows = list(_compared(arguments.answers, arguments.numbers, arguments.half))
+    except (GpusimError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if not arguments.out:
+    if arguments.out:
+        arguments.out.write_text(table(rows), encoding="utf-8")
+    else:
         sys.stdout.write(table(rows))
     return 0
+
+
+def _compared(answers: Path, numbers: Sequence[int], half: Half | None) -> Iterator[Row]:
+    for problem, exact in read_exact(answers):
+        if (not numbers or problem.number in numbers) and half in {None, problem.half}:
+            row = compared(problem, exact)
+            sys.stderr.write(f"{problem.name}: {row.elapsed:+.2f} %, bytes {row.dram:+.2f} % {row.whole}\n")
+            yield row
 
 
 if __name__ == "__main__":

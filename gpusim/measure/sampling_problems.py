@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from random import Random
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of, parse_scenario
@@ -15,6 +15,8 @@ from gpusim.verbs.simulate import launch_of
 
 Half: TypeAlias = Literal["development", "held-out"]
 """Problems that the model may be worked on with, and those that are looked at when it is done."""
+
+HALVES: Final[tuple[Half, ...]] = get_args(Half)
 
 SEED: Final = 57
 COUNT: Final = 60

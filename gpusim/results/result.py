@@ -67,6 +67,7 @@ class Simulated:
         total_seconds: Wall time of the whole simulation, lowering and counting included.
         sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 of an
             exact one (D14).
+        dram_error_percent: The same of the bytes that are read from DRAM.
     """
 
     ctas: int
@@ -77,6 +78,7 @@ class Simulated:
     engine: str = field(default="", compare=False)
     total_seconds: float = field(default=0.0, compare=False)
     sampling_error_percent: float = 0.0
+    dram_error_percent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

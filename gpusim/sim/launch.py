@@ -15,10 +15,11 @@ from gpusim.sim.core.columns import Code, column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import Known, assemble
+from gpusim.sim.doubt import Doubt, doubt_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.pace import Progress, silent
 from gpusim.sim.run import Ran, Resident, run_sms
-from gpusim.sim.sampling import hangs_on_a_few, take_sample
+from gpusim.sim.sampling import WHOLE_AT_MOST, hangs_on_a_few, take_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import code_of
 from gpusim.sim.timed_kernel import AnyKernel
@@ -33,6 +34,9 @@ does not depend on the machine it was made on.
 
 INTERPRETED_RATE = 150_000
 """Warp instructions that an interpreted core executes in a second, about (reports/bench.md, exact runs of GEMMs)."""
+
+COMPILED_RATE = 8_000_000
+"""The same of a compiled one."""
 
 
 class DecodedCode(NamedTuple):
@@ -187,6 +191,8 @@ class Outcome:
         l2_sectors: Sectors that are looked up in the L2: read from it and not merged, and asked of its other partition.
             Of a sample, as many more as its instructions are of the launch's.
         dram_bytes, dram_written: Bytes that the whole chip read from DRAM, and wrote to it.
+        elapsed_error_percent, dram_error_percent: How far ``longest`` and ``dram_bytes`` may be from an exact run's,
+            either way; 0 of an exact one.
         seconds: Wall time of the core's execution.
     """
 
@@ -202,6 +208,8 @@ class Outcome:
     l2_sectors: int
     dram_bytes: int
     dram_written: int
+    elapsed_error_percent: float
+    dram_error_percent: float
     seconds: float = field(compare=False)
 
 
@@ -210,26 +218,32 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     Simulate a launch, exactly or sampled.
 
     An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, which has a part of the SMs, of
-    the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). A small launch that
-    hangs on a few CTAs, left over or longer than others, is never sampled.
+    the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). What a sample cannot
+    tell is simulated whole, up to ``WHOLE_AT_MOST`` warp instructions: what hangs on a few CTAs, left over or longer
+    than others, and what waits for DRAM most of the time. So is what reads bytes that hang on how far CTAs drift apart,
+    unless sampling is asked for.
 
     Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
 
     Args:
         launch: The launch.
-        exact: Whether to simulate every SM; None if it has at most ``EXACT_AT_MOST`` warp instructions.
+        exact: Whether to simulate every SM; None if it has at most ``EXACT_AT_MOST`` warp instructions, or if a sample
+            cannot tell what it reads.
         progress: Called with a line about each phase.
 
     Raises:
         BadInput: The machine has no figure for a pipe.
     """
-    if exact is None:
-        exact = launch.instructions <= EXACT_AT_MOST
-    whole = exact or _hangs_on_a_few(launch)
-    return _exact(launch, progress) if whole else _sampled(launch, progress)
+    if exact or (exact is None and launch.instructions <= EXACT_AT_MOST) or hangs_on_few_ctas(launch):
+        return _exact(launch, progress)
+    sampled, doubt = simulate_sample(launch, progress)
+    if launch.instructions > WHOLE_AT_MOST or not (doubt.waits or (doubt.hangs and exact is None)):
+        return sampled
+    progress("a sample cannot tell " + ("how long it waits for DRAM" if doubt.waits else "what it reads from DRAM"))
+    return _exact(launch, progress)
 
 
-def _hangs_on_a_few(launch: Launch) -> bool:
+def hangs_on_few_ctas(launch: Launch) -> bool:
     """Return whether a few CTAs decide what a small launch takes: those with more work (D30), or those left over."""
     if not launch.is_even and launch.instructions <= EXACT_AT_MOST:
         return True
@@ -252,14 +266,16 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
 
 
 def _cost(launch: Launch) -> str:
-    """Return what an interpreted run of all CTAs will take; nothing for a compiled one, which takes seconds."""
-    if engine().name == "compiled":
+    """Return what a run of all CTAs will take; nothing for a compiled one of a few seconds."""
+    name = engine().name
+    if name == "compiled" and launch.instructions <= EXACT_AT_MOST:
         return ""
-    seconds = max(1, round(launch.instructions / INTERPRETED_RATE))
-    return f": {launch.instructions:,} warp instructions, about {seconds:,} s with the interpreted core"
+    seconds = max(1, round(launch.instructions / (COMPILED_RATE if name == "compiled" else INTERPRETED_RATE)))
+    return f": {launch.instructions:,} warp instructions, about {seconds:,} s with the {name} core"
 
 
-def _sampled(launch: Launch, progress: Progress) -> Outcome:
+def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Doubt]:
+    """Simulate some CTAs of a launch on some SMs; return the outcome, and what of it is in doubt."""
     kernel = launch.kernel
     sample = take_sample(
         launch.kinds,
@@ -281,10 +297,9 @@ def _sampled(launch: Launch, progress: Progress) -> Outcome:
     )
     watched = watched_cta(launch, sample.ctas)
     ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched, progress=progress)
-    read, stored = walk.bytes_missed() + kernel.other_dram_bytes, ran.stored_bytes * sample.share
-    return _outcome(
-        launch, ran, sample.share, dram_bytes=read, dram_written=written_bytes(launch.machine, read, stored)
-    )
+    doubt = doubt_of(walk, ran, working=launch.working, elapsed=max(ran.spans()))
+    written = written_bytes(launch.machine, doubt.dram_bytes, ran.stored_bytes * sample.share)
+    return _outcome(launch, ran, sample.share, dram_bytes=doubt.dram_bytes, dram_written=written, doubt=doubt), doubt
 
 
 def _first_of_chains(kernel: AnyKernel, ctas: int) -> list[int]:
@@ -308,7 +323,9 @@ def written_bytes(machine: Machine, read: int, stored: int) -> int:
     return max(0, stored - held * stored // (read + stored)) if stored else 0
 
 
-def _outcome(launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_written: int) -> Outcome:
+def _outcome(
+    launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_written: int, doubt: Doubt | None = None
+) -> Outcome:
     """Gather the counts of the simulated SMs, each of which represents ``share`` SMs."""
     kernel, observer, spans = launch.kernel, ran.observer, ran.spans()
     ctas = [life.cta for life in ran.lives]
@@ -328,5 +345,7 @@ def _outcome(launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_writ
         l2_sectors=looked_up,
         dram_bytes=dram_bytes,
         dram_written=dram_written,
+        elapsed_error_percent=0.0 if doubt is None or not sampled else doubt.elapsed_percent,
+        dram_error_percent=0.0 if doubt is None or not sampled else doubt.dram_percent,
         seconds=ran.seconds,
     )

@@ -36,7 +36,6 @@ from gpusim.sim.core.engine import engine
 from gpusim.sim.executed import executed
 from gpusim.sim.launch import Launch, Outcome, simulate_launch
 from gpusim.sim.pace import Progress
-from gpusim.sim.sampling import EXPECTED_ERROR_PERCENT
 from gpusim.sim.stall_reasons import shares
 from gpusim.sim.timed_kernel import AnyKernel
 from gpusim.units import SECTOR_BYTES
@@ -316,7 +315,8 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
             sampled=outcome.sampled,
             engine=engine().name,
             total_seconds=seconds,
-            sampling_error_percent=EXPECTED_ERROR_PERCENT if outcome.sampled else 0.0,
+            sampling_error_percent=outcome.elapsed_error_percent,
+            dram_error_percent=outcome.dram_error_percent,
         ),
         counters=counters,
         bank_conflicts=counts.bank_conflicts,

@@ -9,6 +9,7 @@ from problems.small import small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim import launch as sim_launch
 from gpusim.sim.cta_scheduler import CtaLife
+from gpusim.sim.doubt import Doubt
 from gpusim.sim.launch import Launch, _first_of_chains, _outcome, simulate_launch, watched_cta, written_bytes
 from gpusim.sim.run import Ran
 from gpusim.sim.stall_reasons import REASONS
@@ -78,10 +79,36 @@ def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
     assert (one.sampled, ten.sampled) == (False, True)
 
 
+def stub(monkeypatch, *, waits=False, hangs=False):
+    """Let an exact run's outcome be True, and a sample's False, with what is in doubt."""
+    doubt = Doubt(dram_bytes=0, waits=waits, hangs=hangs, elapsed_percent=0.5, dram_percent=1.0)
+    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
+    monkeypatch.setattr(sim_launch, "simulate_sample", lambda *_: (False, doubt))
+
+
+@pytest.mark.parametrize(
+    ("instructions", "exact", "waits", "hangs", "whole"),
+    [
+        (60_000_000, None, False, False, False),
+        (60_000_000, None, True, False, True),
+        (60_000_000, False, True, False, True),
+        (60_000_000, None, False, True, True),
+        (60_000_000, False, False, True, False),
+        (400_000_000, None, True, True, True),
+        (400_000_001, None, True, True, False),
+    ],
+)
+def test_what_a_sample_cannot_tell_is_simulated_whole(monkeypatch, instructions, exact, waits, hangs, whole):
+    """Up to 400 million warp instructions; whoever asks for a sample gets bytes in doubt, and no time in doubt."""
+    stub(monkeypatch, waits=waits, hangs=hangs)
+    launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
+
+    assert simulate_launch(launch, exact=exact, progress=lambda _: None) is whole
+
+
 @pytest.mark.parametrize(("instructions", "exact", "whole"), [(50_000_000, None, True), (50_000_001, None, False)])
 def test_fifty_million_warp_instructions_are_simulated_exactly(monkeypatch, instructions, exact, whole):
-    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
-    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    stub(monkeypatch)
     launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
 
     assert simulate_launch(launch, exact=exact, progress=print) is whole
@@ -89,8 +116,7 @@ def test_fifty_million_warp_instructions_are_simulated_exactly(monkeypatch, inst
 
 def test_whoever_asks_for_either_gets_it(monkeypatch):
     """Unless the launch hangs on a few CTAs: 133 on 132 SMs."""
-    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
-    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    stub(monkeypatch)
     large = SimpleNamespace(instructions=10**9, ctas=10_000, working=132, ctas_per_sm=1, is_even=True)
     few = SimpleNamespace(instructions=10**6, ctas=133, working=132, ctas_per_sm=1, is_even=True)
 
@@ -122,8 +148,7 @@ def test_a_launch_is_even_where_all_ctas_have_the_same_work(work, is_even):
 
 @pytest.mark.parametrize(("instructions", "whole"), [(50_000_000, True), (50_000_001, False)])
 def test_a_small_launch_of_unequal_ctas_is_not_sampled(monkeypatch, instructions, whole):
-    monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
-    monkeypatch.setattr(sim_launch, "_sampled", lambda *_: False)
+    stub(monkeypatch)
     launch = SimpleNamespace(instructions=instructions, ctas=10_000, working=132, ctas_per_sm=1, is_even=False)
 
     assert simulate_launch(launch, exact=False, progress=print) is whole
