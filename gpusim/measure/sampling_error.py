@@ -11,7 +11,7 @@ from typing import Final
 from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
 from gpusim.measure.sampling_problems import COUNT, HALVES, SEED, Half, Problem, launch, problems
-from gpusim.sim.launch import Outcome, hangs_on_few_ctas, simulate_launch, simulate_sample
+from gpusim.sim.launch import Outcome, simulate_launch, simulate_sample
 
 EXACT_ANSWERS: Final = Path("reports/sampling_exact.json")
 """The problems and their exact answers: a quarter of an hour's work, so they are kept."""
@@ -44,46 +44,41 @@ class Row:
     Attributes:
         problem: The problem.
         exact: The exact answer.
-        sampled: The sample's, also of a launch that is simulated whole because its sample is in doubt. None where a few
-            CTAs decide, and no sample is taken.
-        whole: Why the launch is simulated whole by default; empty where it is sampled.
+        sampled: The sample's, also of a launch that is simulated whole because its sample is in doubt.
+        whole: What the sample cannot tell, so that the launch is simulated whole; empty where it is sampled.
     """
 
     problem: Problem
     exact: Exact
-    sampled: Outcome | None
+    sampled: Outcome
     whole: str
 
     @property
     def elapsed(self) -> float:
-        """(sampled - exact) / exact of the longest span, per cent; 0 without a sample."""
-        return 0.0 if self.sampled is None else 100 * (self.sampled.longest / self.exact.elapsed - 1)
+        """(sampled - exact) / exact of the longest span, per cent."""
+        return 100 * (self.sampled.longest / self.exact.elapsed - 1)
 
     @property
     def active(self) -> float:
         """The same of the mean span."""
-        return 0.0 if self.sampled is None else 100 * (self.sampled.active / self.exact.active - 1)
+        return 100 * (self.sampled.active / self.exact.active - 1)
 
     @property
     def dram(self) -> float:
         """The same of the bytes read from DRAM."""
-        return 0.0 if self.sampled is None else 100 * (self.sampled.dram_bytes / self.exact.dram_bytes - 1)
+        return 100 * (self.sampled.dram_bytes / self.exact.dram_bytes - 1)
 
     @property
     def within(self) -> bool:
-        """Whether the cycles and the bytes of the sample are as near as it claims; a launch without one is exact."""
+        """Whether the cycles and the bytes of the sample are as near as it claims."""
         one = self.sampled
-        return one is None or (
-            abs(self.elapsed) <= one.elapsed_error_percent and abs(self.dram) <= one.dram_error_percent
-        )
+        return abs(self.elapsed) <= one.elapsed_error_percent and abs(self.dram) <= one.dram_error_percent
 
 
 def read_exact(path: Path = EXACT_ANSWERS) -> list[tuple[Problem, Exact]]:
     """Return the problems that are kept with their exact answers."""
     kept = json.loads(path.read_text(encoding="utf-8"))
-    return [
-        (Problem(one["number"], one["name"], one["scenario"]), Exact(**one["exact"])) for one in kept["problems"]
-    ]
+    return [(Problem(one["number"], one["name"], one["scenario"]), Exact(**one["exact"])) for one in kept["problems"]]
 
 
 def simulate_exact(problem: Problem) -> Exact:
@@ -105,11 +100,8 @@ def write_exact(answers: Sequence[tuple[Problem, Exact]], path: Path) -> None:
 def compared(problem: Problem, exact: Exact) -> Row:
     """Take a sample of a problem, and compare it with the exact answer."""
     found = launch(parse_scenario(problem.scenario, problem.name))
-    if hangs_on_few_ctas(found):
-        return Row(problem, exact, None, "a few CTAs decide")
     sampled, doubt = simulate_sample(found, progress=lambda _: None)
-    whole = "waits for DRAM" if doubt.waits else "bytes hang on drift" if doubt.hangs else ""
-    return Row(problem, exact, sampled, whole)
+    return Row(problem, exact, sampled, doubt.time or doubt.bytes)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -122,8 +114,8 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     yield (
         f"Made by `python -m gpusim.measure.sampling_error` with estimated streams. `sampling_problems.py` draws"
-        f" {COUNT} problems of nine machines with seed {SEED}; `sampling_exact.json` keeps their exact answers. Problems"
-        " at even places are the development half; those at odd places are held out, and were looked at once."
+        f" {COUNT} problems of nine machines with seed {SEED}; `sampling_exact.json` keeps their exact answers."
+        " Problems at even places are the development half; those at odd places are held out, and were looked at once."
     )
     yield ""
     for half in HALVES:
@@ -149,8 +141,6 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
 
 def _cells(row: Row) -> str:
     one = row.sampled
-    if one is None:
-        return f"{row.exact.ctas:,} | {row.exact.elapsed:,} |  |  |  | "
     errors = f"{row.elapsed:+.2f} % | {row.active:+.2f} % | {row.dram:+.2f} %"
     claimed = f"{one.elapsed_error_percent:g} %, {one.dram_error_percent:g} %"
     return f"{one.ctas:,} | {row.exact.elapsed:,} | {errors} | {claimed}"

@@ -163,7 +163,13 @@ def _convolution(random: Random, machine: str) -> tuple[str, dict[str, Any]]:
     }
     problem = {
         "kind": "conv2d_fprop",
-        **{"n": images, "h": side, "w": side, "c": c, "k": k, "r": filters, "s": filters},
+        "n": images,
+        "h": side,
+        "w": side,
+        "c": c,
+        "k": k,
+        "r": filters,
+        "s": filters,
         "padding": [filters // 2] * 2,
         "dtype": {"ab": "f16", "accumulator": "f32", "output": "f16"},
     }
@@ -177,8 +183,14 @@ def _attention(random: Random, machine: str, mainloop: str) -> tuple[str, dict[s
     batch, heads = random.choice((1, 2, 4, 8)), random.choice((8, 16, 32))
     mask = random.choice(("none", "none", "causal_top_left"))
     problem = {
-        **{"kind": "attention", "batch": batch, "heads": heads, "queries": tokens, "keys": tokens},
-        **{"head_dim": head, "head_dim_v": head, "mask": mask},
+        "kind": "attention",
+        "batch": batch,
+        "heads": heads,
+        "queries": tokens,
+        "keys": tokens,
+        "head_dim": head,
+        "head_dim_v": head,
+        "mask": mask,
         "dtype": {"ab": "f16", "accumulator": "f32", "output": "f16"},
     }
     name = f"{machine}: {mainloop}, {batch} x {heads} heads of {head}, {tokens} tokens, {mask}"

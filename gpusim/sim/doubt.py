@@ -1,25 +1,30 @@
 """Says what of a sampled launch is in doubt, and how far it may be off."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from gpusim.machine.spec import Machine
-from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.run import Ran
-from gpusim.sim.sampling import DRAM_ERROR_PERCENT, ELAPSED_ERROR_PERCENT, WAITING_ERROR_PERCENT
+from gpusim.sim.sampling import DOUBTFUL_ERROR_PERCENT, DRAM_ERROR_PERCENT, ELAPSED_ERROR_PERCENT
+from gpusim.sim.timed_kernel import TimedKernel
 from gpusim.sim.timed_walk import bytes_missed, progress_of_chip
+from gpusim.units import SECTOR_BYTES
 
-WAITING_PERCENT: Final = 60
-"""Part of the time from which DRAM is so busy that CTAs wait for each other's reads, and in bursts."""
+DRAM_WAITS_PERCENT: Final = 60
+"""
+Part of the time from which DRAM is so busy that reads wait for one another.
+
+Its banks and channels are busy unevenly, so that some have queues long before all are busy.
+"""
+
+L2_WAITS_PERCENT: Final = 75
+"""The same of the L2, which takes one request after another: at three quarters a queue is one and a half long."""
 
 LESS_ROOM_PERCENT: Final = 90
 """Size of the L2, of its own, with which the bytes are counted again to see whether they hang on it."""
 
 HANGING_PERCENT: Final = 0.5
 """Change of the bytes from which they do."""
-
-_HANGING_FACTOR: Final = 3
-"""The bytes that hang on the L2's size may be off by so many times the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,44 +34,50 @@ class Doubt:
 
     Attributes:
         dram_bytes: Bytes that it reads.
-        waits: Whether DRAM is so busy that its time is in doubt: a sample's SMs wait for DRAM as those in step do.
-        hangs: Whether the bytes hang on how far CTAs drift apart: with a little less room they change.
-        elapsed_percent, dram_percent: How far elapsed cycles, and those bytes, may be from an exact run's.
+        time: What of its time the sample cannot tell; empty where nothing is in doubt.
+        bytes: What of the bytes it cannot tell.
     """
 
     dram_bytes: int
-    waits: bool
-    hangs: bool
-    elapsed_percent: float
-    dram_percent: float
+    time: str
+    bytes: str
+
+    @property
+    def time_percent(self) -> float:
+        """How far elapsed cycles may be from an exact run's, either way."""
+        return DOUBTFUL_ERROR_PERCENT if self.time else ELAPSED_ERROR_PERCENT
+
+    @property
+    def bytes_percent(self) -> float:
+        """How far the bytes may be from an exact run's."""
+        return DOUBTFUL_ERROR_PERCENT if self.time or self.bytes else DRAM_ERROR_PERCENT
 
 
-def doubt_of(walk: L2Walk, ran: Ran, *, working: int, elapsed: int) -> Doubt:
+def doubt_of(walk: L2Walk, ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str) -> Doubt:
     """
     Return what is in doubt of a sampled launch.
 
     Args:
-        walk: The walk of the launch in which CTAs keep step.
+        kernel: The kernel.
         ran: The sample.
         working: SMs of the chip that have a CTA.
         elapsed: Longest span of an SM of the sample, cycles.
+        looked_up: Sectors that the whole launch looks up in the L2.
+        untold: What of its time no sample tells.
     """
-    kernel = walk.kernel
     progress = progress_of_chip(ran.lives, working, len(kernel.launched))
-    missed, more = bytes_missed(walk, progress, (100, LESS_ROOM_PERCENT))
+    missed, more = bytes_missed(kernel, progress, (100, LESS_ROOM_PERCENT))
     change = abs(more - missed) * 100 / missed if missed else 0.0
     read = missed + kernel.other_dram_bytes
-    waits = _dram_percent(kernel.machine, read, elapsed, busy=kernel.mma is not None) >= WAITING_PERCENT
-    hangs = change > HANGING_PERCENT
-    return Doubt(
-        dram_bytes=read,
-        waits=waits,
-        hangs=hangs,
-        elapsed_percent=WAITING_ERROR_PERCENT if waits else ELAPSED_ERROR_PERCENT,
-        dram_percent=DRAM_ERROR_PERCENT + (round(_HANGING_FACTOR * change, 1) if hangs else 0.0),
-    )
+    waits = _waits(kernel.machine, read, looked_up, elapsed, busy=kernel.mma is not None)
+    hangs = "what is still in the L2 when CTAs that drifted apart ask for it" if change > HANGING_PERCENT else ""
+    return Doubt(read, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
 
 
-def _dram_percent(machine: Machine, read: int, elapsed: int, *, busy: bool) -> float:
-    """Return the part of the time for which DRAM transfers what is read."""
-    return read * 100_000 / (machine.dram_bytes_per_kilocycle(busy=busy) * elapsed)
+def _waits(machine: Machine, read: int, looked_up: int, elapsed: int, *, busy: bool) -> str:
+    """Return what is so busy that reads wait for one another; empty where nothing is."""
+    if read * 100_000 >= DRAM_WAITS_PERCENT * machine.dram_bytes_per_kilocycle(busy=busy) * elapsed:
+        return "DRAM"
+    if looked_up * SECTOR_BYTES * 100 >= L2_WAITS_PERCENT * machine.l2_bytes_per_cycle(busy=busy) * elapsed:
+        return "the L2"
+    return ""

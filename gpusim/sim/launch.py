@@ -218,10 +218,10 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     Simulate a launch, exactly or sampled.
 
     An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, which has a part of the SMs, of
-    the CTAs (``take_sample``) and of the bandwidth; L2 hits and misses come from ``l2_walk`` (D14). What a sample cannot
-    tell is simulated whole, up to ``WHOLE_AT_MOST`` warp instructions: what hangs on a few CTAs, left over or longer
-    than others, and what waits for DRAM most of the time. So is what reads bytes that hang on how far CTAs drift apart,
-    unless sampling is asked for.
+    the CTAs (``take_sample``) and of the bandwidth. L2 hits and misses come from ``l2_walk``, and the bytes read from
+    DRAM from ``timed_walk`` (D14). What a sample cannot tell is simulated whole, up to ``WHOLE_AT_MOST`` warp
+    instructions: what is left to chance (``left_to_chance``), and what waits for DRAM or the L2 most of the time. So is
+    what reads bytes that hang on how far CTAs drift apart, unless sampling is asked for.
 
     Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
 
@@ -234,22 +234,32 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     Raises:
         BadInput: The machine has no figure for a pipe.
     """
-    if exact or (exact is None and launch.instructions <= EXACT_AT_MOST) or hangs_on_few_ctas(launch):
+    if exact or (exact is None and launch.instructions <= EXACT_AT_MOST):
         return _exact(launch, progress)
-    sampled, doubt = simulate_sample(launch, progress)
-    if launch.instructions > WHOLE_AT_MOST or not (doubt.waits or (doubt.hangs and exact is None)):
-        return sampled
-    progress("a sample cannot tell " + ("how long it waits for DRAM" if doubt.waits else "what it reads from DRAM"))
+    may_be_whole, untold = launch.instructions <= WHOLE_AT_MOST, left_to_chance(launch)
+    if not (may_be_whole and untold):
+        sampled, doubt = simulate_sample(launch, progress)
+        untold = doubt.time or (doubt.bytes if exact is None else "")
+        if not (may_be_whole and untold):
+            return sampled
+    progress(f"a sample cannot tell {untold}")
     return _exact(launch, progress)
 
 
-def hangs_on_few_ctas(launch: Launch) -> bool:
-    """Return whether a few CTAs decide what a small launch takes: those with more work (D30), or those left over."""
+def left_to_chance(launch: Launch) -> str:
+    """
+    Return what of a launch no sample tells, before one is taken; empty where there is nothing.
+
+    A few CTAs may decide: those with more work (D30), or those left over. And CTAs of an SM that use tensor cores and
+    other pipes by turns fall into step with each other, or out of it, on each SM in another way.
+    """
     if not launch.is_even and launch.instructions <= EXACT_AT_MOST:
-        return True
-    return hangs_on_a_few(
-        launch.ctas, working=launch.working, slots=launch.ctas_per_sm, instructions=launch.instructions
-    )
+        return "which SM ends last"
+    if hangs_on_a_few(launch.ctas, working=launch.working, slots=launch.ctas_per_sm):
+        return "which SM gets the CTAs that are left over"
+    if launch.kernel.pipes and launch.ctas_per_sm > 1:
+        return "how the CTAs of an SM fall into step"
+    return ""
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
@@ -297,9 +307,23 @@ def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Doubt]
     )
     watched = watched_cta(launch, sample.ctas)
     ran = launch.run(sample.ctas, sms=sample.sms, share=sample.share, walk=walk, watched=watched, progress=progress)
-    doubt = doubt_of(walk, ran, working=launch.working, elapsed=max(ran.spans()))
+    doubt = doubt_of(
+        kernel,
+        ran,
+        working=launch.working,
+        elapsed=max(ran.spans()),
+        looked_up=_looked_up(launch, ran),
+        untold=left_to_chance(launch),
+    )
     written = written_bytes(launch.machine, doubt.dram_bytes, ran.stored_bytes * sample.share)
     return _outcome(launch, ran, sample.share, dram_bytes=doubt.dram_bytes, dram_written=written, doubt=doubt), doubt
+
+
+def _looked_up(launch: Launch, ran: Ran) -> int:
+    """Return the sectors that the whole launch looks up in the L2; all CTAs may have been simulated."""
+    if len(ran.lives) == launch.ctas:
+        return ran.looked_up
+    return ran.looked_up * launch.instructions // ran.instructions
 
 
 def _first_of_chains(kernel: AnyKernel, ctas: int) -> list[int]:
@@ -329,9 +353,7 @@ def _outcome(
     """Gather the counts of the simulated SMs, each of which represents ``share`` SMs."""
     kernel, observer, spans = launch.kernel, ran.observer, ran.spans()
     ctas = [life.cta for life in ran.lives]
-    sampled, looked_up = len(ctas) < launch.ctas, ran.looked_up
-    if sampled:
-        looked_up = looked_up * launch.instructions // ran.instructions
+    sampled = len(ctas) < launch.ctas
     return Outcome(
         active=sum(spans) // len(spans),
         longest=max(*spans, ran.acknowledged - min(life.launched for life in ran.lives)),
@@ -342,10 +364,10 @@ def _outcome(
         k_tiles=sum(map(kernel.k_tiles, ctas)),
         instructions=ran.instructions,
         sampled=sampled,
-        l2_sectors=looked_up,
+        l2_sectors=_looked_up(launch, ran),
         dram_bytes=dram_bytes,
         dram_written=dram_written,
-        elapsed_error_percent=0.0 if doubt is None or not sampled else doubt.elapsed_percent,
-        dram_error_percent=0.0 if doubt is None or not sampled else doubt.dram_percent,
+        elapsed_error_percent=0.0 if doubt is None or not sampled else doubt.time_percent,
+        dram_error_percent=0.0 if doubt is None or not sampled else doubt.bytes_percent,
         seconds=ran.seconds,
     )

@@ -11,8 +11,8 @@ ELAPSED_ERROR_PERCENT = 0.5
 DRAM_ERROR_PERCENT = 1.0
 """The same of the bytes that it reads from DRAM, where they do not hang on how far CTAs drift apart."""
 
-WAITING_ERROR_PERCENT = 10.0
-"""The same of its elapsed cycles where its CTAs wait for DRAM most of the time."""
+DOUBTFUL_ERROR_PERCENT = 25.0
+"""The same of cycles, or of bytes, that a sample cannot tell."""
 
 LEAST_SMS = 4
 """Fewest SMs that are simulated together: the requests of fewer come in bursts that a chip's do not."""
@@ -52,7 +52,7 @@ class Sample:
     ctas: tuple[int, ...]
 
 
-def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) -> bool:
+def hangs_on_a_few(ctas: int, *, working: int, slots: int) -> bool:
     """
     Return whether left-over CTAs decide what a launch takes: which SM gets how many of them, no sample knows.
 
@@ -64,13 +64,12 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int, instructions: int) ->
         ctas: CTAs of the grid.
         working: Number of SMs that have a CTA.
         slots: CTAs that are resident on an SM at once.
-        instructions: Warp instructions of the grid.
     """
     wave = slots * working
     few = max(wave // 4, (slots - 1) * working)
     beyond = wave < ctas < _FEW_WAVES * wave and 0 < ctas % wave <= few
     within = working < ctas < wave and 0 < ctas % working <= working // 2
-    return (beyond or within) and instructions <= WHOLE_AT_MOST
+    return beyond or within
 
 
 def take_sample(

@@ -1,15 +1,15 @@
 """Walks the CTAs of a grid through the L2 at the times at which a sample says that they run, to count what misses."""
 
-from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gpusim.arrays import FloatArray
+from gpusim.arrays import BoolArray, FloatArray, IntArray
+from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.l2_walk import L2Walk
+from gpusim.sim.timed_kernel import TimedKernel
 
 MOST_STEPS: Final = 64
 """Steps in which a CTA fetches its data: fetches of one step are walked together."""
@@ -17,8 +17,8 @@ MOST_STEPS: Final = 64
 _LEAST_RATE: Final = 0.02
 """Of the mean rate of all CTAs, what the youngest of an SM has at least: it goes on where the others wait."""
 
-Piece: TypeAlias = tuple[Hashable, int, int]
-"""A granule of the L2, the mask of the parts of it that a step touches, and the bytes of each part."""
+_STEPS_AT_ONCE: Final = 1 << 17
+"""Steps that are walked at once, which bounds memory."""
 
 
 class Progress(NamedTuple):
@@ -77,9 +77,7 @@ def _ranked(lives: Sequence[tuple[int, int]]) -> list[list[_Stretch]]:
             if later[0] >= end:
                 break
             cuts.add(later[0])
-        own = [
-            _Stretch(first, last, sum(one[1] > first for one in beside)) for first, last in pairwise(sorted(cuts))
-        ]
+        own = [_Stretch(first, last, sum(one[1] > first for one in beside)) for first, last in pairwise(sorted(cuts))]
         found.append(own)
         beside.append((begin, end))
     return found
@@ -109,7 +107,7 @@ def _progress(own: Sequence[_Stretch], rates: FloatArray) -> Progress:
     return Progress(at, done / done[-1])
 
 
-def bytes_missed(walk: L2Walk, progress: Sequence[Progress], rooms: Sequence[int] = (100,)) -> list[int]:
+def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[Progress], rooms: Sequence[int] = (100,)) -> list[int]:
     """
     Return the bytes that copies of a grid's CTAs bring from DRAM, for some sizes of the L2.
 
@@ -119,15 +117,14 @@ def bytes_missed(walk: L2Walk, progress: Sequence[Progress], rooms: Sequence[int
     room for it.
 
     Args:
-        walk: The walk in which CTAs keep step, which knows what each touches.
-        progress: How CTAs come along.
+        kernel: The kernel.
+        progress: How its CTAs come along.
         rooms: The sizes, per cent of its own.
     """
-    kernel = walk.kernel
     machine, ctas = kernel.machine, len(kernel.launched)
-    steps = _Steps(walk)
+    steps = _Steps(kernel)
     of_cta = [[steps.of(tensor, key) for tensor, key in enumerate(kernel.walked(cta))] for cta in range(ctas)]
-    counts = [max(map(len, own), default=0) for own in of_cta]
+    counts = [max((count for _, count in own), default=0) for own in of_cta]
     middles = {count: (2 * np.arange(count) + 1) / (2 * count) for count in set(counts) if count}
     times = [np.interp(middles[count], one.done, one.at) for count, one in zip(counts, progress, strict=True) if count]
     if not times:
@@ -135,75 +132,99 @@ def bytes_missed(walk: L2Walk, progress: Sequence[Progress], rooms: Sequence[int
     owner = np.repeat(np.arange(ctas), counts)
     step = np.concatenate([np.arange(count) for count in counts])
     order = np.argsort(np.concatenate(times), kind="stable")
-    turns = list(zip(owner[order].tolist(), step[order].tolist(), strict=True))
     stored = kernel.stored_bytes // ctas
-    found = []
-    for room in rooms:
-        held = _Held(machine.l2.bytes // machine.l2.partitions * room // 100)
-        for cta, number in turns:
-            for own in of_cta[cta]:
-                if number < len(own):
-                    held.touch(own[number])
-            if stored and number == counts[cta] - 1:
-                held.touch([((ctas, cta), 1, stored)], brings=False)
-        found.append(held.missed)
+    granules, sizes = steps.whole(), machine.l2.bytes // machine.l2.partitions
+    held = [engine().module.Granules(sizes * room // 100, granules + ctas) for room in rooms]
+    found = [0] * len(rooms)
+    # First piece of each CTA's tensors, none of those of other CTAs' lengths.
+    first = np.array([[begin for begin, _ in own] for own in of_cta], dtype=np.int64)
+    length = np.array([[count for _, count in own] for own in of_cta], dtype=np.int64)
+    last = np.array(counts, dtype=np.int64) - 1
+    for begin in range(0, len(order), _STEPS_AT_ONCE):
+        part = order[begin : begin + _STEPS_AT_ONCE]
+        cta, number = owner[part], step[part]
+        fetches = first[cta] + number[:, None]
+        granule, parts, size, row = steps.pieces(fetches, number[:, None] < length[cta])
+        if stored:
+            ends = np.flatnonzero(number == last[cta])
+            place = np.searchsorted(row, ends, side="right")
+            granule = np.insert(granule, place, granules + cta[ends])
+            parts, size = np.insert(parts, place, 1), np.insert(size, place, stored)
+            # What is stored is not brought: a row behind all others.
+            row = np.insert(row, place, len(part))
+        columns = [memoryview(np.ascontiguousarray(one)) for one in (row, granule, parts, size)]
+        turns = memoryview(np.arange(1 + begin, 2 + begin + len(part)))
+        for place_of_room, content in enumerate(held):
+            figures = np.zeros((4, len(part) + 1), dtype=np.int64)
+            content.walk(columns, turns, [memoryview(one) for one in figures])
+            found[place_of_room] += int(figures[1, :-1].sum())
     return found
 
 
-class _Held:
-    """What the L2 holds of each granule: the mask of its parts, and their bytes, the least recently used first."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity, self._bytes, self.missed = capacity, 0, 0
-        self._parts: OrderedDict[Hashable, tuple[int, int]] = OrderedDict()
-
-    def touch(self, pieces: Sequence[Piece], *, brings: bool = True) -> None:
-        """Use some pieces; what is not there is brought from DRAM, or stored."""
-        parts = self._parts
-        for granule, mask, size in pieces:
-            there, own = parts.get(granule, (0, 0))
-            if mask & ~there:
-                brought = (mask & ~there).bit_count() * size
-                parts[granule] = there | mask, own + brought
-                self._bytes += brought
-                self.missed += brought if brings else 0
-            parts.move_to_end(granule)
-        while self._bytes > self._capacity and len(parts) > 1:
-            self._bytes -= parts.popitem(last=False)[1][1]
-
-
 class _Steps:
-    """The pieces that the steps of a fetched tile touch; each tile's are made once."""
+    """The pieces of the L2's granules that the steps of tiles touch; each tile's are made once."""
 
-    def __init__(self, walk: L2Walk) -> None:
-        self._walk = walk
-        self._known: dict[tuple[int, Hashable], list[list[Piece]]] = {}
+    def __init__(self, kernel: TimedKernel[Any]) -> None:
+        self._kernel = kernel
+        self._known: dict[tuple[int, Hashable], tuple[int, int]] = {}
+        self._steps = self._granules = 0
+        self._first_of: dict[int, int] = {}
+        self._made: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
+        self._columns: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
 
-    def of(self, tensor: int, key: Hashable) -> list[list[Piece]]:
-        """Return the pieces of each step of a tensor's tile."""
+    def of(self, tensor: int, key: Hashable) -> tuple[int, int]:
+        """Return the number of the first step of a tensor's tile, and how many it has."""
         if (tensor, key) not in self._known:
-            self._known[tensor, key] = self._made(tensor, key)
+            counts, granule, parts, size = self._pieces_of(tensor, key)
+            self._made.append((counts, granule, parts, size))
+            self._known[tensor, key] = self._steps, len(counts)
+            self._steps += len(counts)
         return self._known[tensor, key]
 
-    def _made(self, tensor: int, key: Hashable) -> list[list[Piece]]:
-        own = self._walk.kernel.own_bytes(tensor, key)
+    def whole(self) -> int:
+        """Complete the pieces; return the number of granules."""
+        counts, *columns = (np.concatenate(one) for one in zip(*self._made, strict=True))
+        self._columns = (np.concatenate([[0], counts.cumsum()]), *columns)
+        return self._granules
+
+    def pieces(self, steps: IntArray, asked: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """
+        Return the pieces of some steps, in order: granule, mask of its parts, bytes of a part, and row.
+
+        Args:
+            steps: Numbers of steps, shape [rows, tensors].
+            asked: Which of them there are.
+        """
+        if self._columns is None:
+            raise RuntimeError("the pieces are not complete")
+        begins, granule, parts, size = self._columns
+        flat = steps[asked]
+        counts = begins[flat + 1] - begins[flat]
+        ends = counts.cumsum()
+        place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts) + np.repeat(begins[flat], counts)
+        row = np.repeat(np.nonzero(asked)[0], counts)
+        return granule[place], parts[place], size[place], row
+
+    def _pieces_of(self, tensor: int, key: Hashable) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the pieces of each step, and the columns of all: granule, mask, bytes of a part."""
+        own = self._kernel.own_bytes(tensor, key)
         if own is not None:
-            bounds = _bounds(len(own))
-            sizes = [int(own[begin:end].sum()) for begin, end in bounds]
-            return [[((tensor, key, step), 1, size)] if size else [] for step, size in enumerate(sizes)]
-        touches = self._walk.touches_of(tensor, key)
-        found = []
-        for begin, end in _bounds(len(touches)):
-            pieces: dict[Hashable, tuple[int, int]] = {}
-            for turn in touches[begin:end]:
-                for touch in turn:
-                    mask, _ = pieces.get(touch.granule, (0, 0))
-                    pieces[touch.granule] = mask | touch.parts, touch.size
-            found.append([((tensor, granule), mask, size) for granule, (mask, size) in pieces.items()])
-        return found
-
-
-def _bounds(turns: int) -> list[tuple[int, int]]:
-    """Return the first turn of each step, and the one behind its last."""
-    steps = min(turns, MOST_STEPS)
-    return [(turns * step // steps, turns * (step + 1) // steps) for step in range(steps)]
+            steps = min(len(own), MOST_STEPS)
+            granule = self._granules + np.arange(steps)
+            self._granules += steps
+            size = np.add.reduceat(own, len(own) * np.arange(steps) // steps)
+            return np.ones(steps, dtype=np.int64), granule, np.ones(steps, dtype=np.int64), size
+        if tensor not in self._first_of:
+            self._first_of[tensor] = self._granules
+            self._granules += self._kernel.granules(tensor)
+        turns = self._kernel.turns(tensor, key)
+        steps = min(turns, MOST_STEPS)
+        touched = self._kernel.touched(tensor, (key,), 0, turns)
+        step = touched.turn * steps // turns
+        place, first, which = np.unique(
+            step * self._kernel.granules(tensor) + touched.granule, return_index=True, return_inverse=True
+        )
+        parts = np.zeros(len(place), dtype=np.int64)
+        np.bitwise_or.at(parts, which, touched.parts)
+        counts = np.bincount(place // self._kernel.granules(tensor), minlength=steps)
+        return counts, self._first_of[tensor] + touched.granule[first], parts, touched.size[first]

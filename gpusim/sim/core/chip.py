@@ -2531,10 +2531,10 @@ class Chip:
             served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
             brought = self.bring_part(bank, issued)
         comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
-        if comes and not self.twin:
+        if comes and not self.twin and self.most_merged > 1:
             return cache.lands[slot] // MILLI
         begin = self.ask(sm, start, issued, asked)
-        if shared > self.most_merged or far:
+        if far or (self.far_percent > 0 and shared > self.most_merged):
             self.looked_up += brought
         if comes:
             return max(begin // MILLI + self.l2_latency(sm), cache.lands[slot] // MILLI)

@@ -20,10 +20,10 @@ def walk_of(keys, capacity, *, stored=0, touches=None):
         machine=SimpleNamespace(l2=SimpleNamespace(bytes=2 * capacity, partitions=2)),
         launched=range(len(keys)),
         walked=lambda cta: (keys[cta],),
-        own_bytes=lambda tensor, key: None if touches else np.full(TURNS, SIZE, dtype=np.int64),
+        own_bytes=lambda _tensor, _key: None if touches else np.full(TURNS, SIZE, dtype=np.int64),
         stored_bytes=stored * len(keys),
     )
-    return SimpleNamespace(kernel=kernel, touches_of=lambda tensor, key: touches[key])
+    return SimpleNamespace(kernel=kernel, touches_of=lambda _tensor, key: touches[key])
 
 
 def lives(*spans):
