@@ -201,7 +201,9 @@ class _Steps:
         flat = steps[asked]
         counts = begins[flat + 1] - begins[flat]
         ends = counts.cumsum()
-        place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts) + np.repeat(begins[flat], counts)
+        place = (
+            np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts) + np.repeat(begins[flat], counts)
+        )
         row = np.repeat(np.nonzero(asked)[0], counts)
         return granule[place], parts[place], size[place], row
 

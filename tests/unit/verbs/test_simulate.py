@@ -18,11 +18,11 @@ from gpusim.families.registry import load_scenario, parse_scenario
 from gpusim.machine import load_machine
 from gpusim.results.result import to_json
 from gpusim.scenario.catalogue import find_scenario
-from gpusim.sim.launch import simulate_sample
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import count_all
 from gpusim.sim import launch
 from gpusim.sim.core.engine import VARIABLE, engine
+from gpusim.sim.launch import simulate_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.verbs.simulate import SimulatedLaunch, simulate, simulate_launches
 
