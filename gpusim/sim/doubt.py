@@ -52,7 +52,7 @@ class Doubt:
         return DOUBTFUL_ERROR_PERCENT if self.time or self.bytes else DRAM_ERROR_PERCENT
 
 
-def doubt_of(walk: L2Walk, ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str) -> Doubt:
+def doubt_of(kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str) -> Doubt:
     """
     Return what is in doubt of a sampled launch.
 

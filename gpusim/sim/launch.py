@@ -257,7 +257,7 @@ def left_to_chance(launch: Launch) -> str:
         return "which SM ends last"
     if hangs_on_a_few(launch.ctas, working=launch.working, slots=launch.ctas_per_sm):
         return "which SM gets the CTAs that are left over"
-    if launch.kernel.pipes and launch.ctas_per_sm > 1:
+    if launch.kernel.alternates and launch.ctas_per_sm > 1:
         return "how the CTAs of an SM fall into step"
     return ""
 

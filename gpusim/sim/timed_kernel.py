@@ -75,11 +75,13 @@ class TimedKernel(CountedKernel[StepT]):
         watch: The activities that are observed in a watched CTA.
         trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
         counters: Additional counters of a result, with the instruction that each counts.
+        alternates: Whether its warps use the tensor cores and other pipes by turns.
     """
 
     watch: ClassVar[Watch] = UNWATCHED
     trips_go_round: ClassVar[bool] = False
     counters: ClassVar[Mapping[str, SassOpcode]] = {}
+    alternates: ClassVar[bool] = False
 
     @property
     def orders_slices(self) -> bool:

@@ -133,13 +133,12 @@ def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[Progress], rooms: 
     step = np.concatenate([np.arange(count) for count in counts])
     order = np.argsort(np.concatenate(times), kind="stable")
     stored = kernel.stored_bytes // ctas
-    granules, sizes = steps.whole(), machine.l2.bytes // machine.l2.partitions
-    held = [engine().module.Granules(sizes * room // 100, granules + ctas) for room in rooms]
+    granules, capacity = steps.whole(), machine.l2.bytes // machine.l2.partitions
+    held = [engine().module.Granules(capacity * room // 100, granules + ctas) for room in rooms]
     found = [0] * len(rooms)
-    # First piece of each CTA's tensors, none of those of other CTAs' lengths.
-    first = np.array([[begin for begin, _ in own] for own in of_cta], dtype=np.int64)
-    length = np.array([[count for _, count in own] for own in of_cta], dtype=np.int64)
-    last = np.array(counts, dtype=np.int64) - 1
+    tensors = max(map(len, of_cta))
+    table = np.array([[*own, *[(0, 0)] * (tensors - len(own))] for own in of_cta], dtype=np.int64)
+    first, length, last = table[..., 0], table[..., 1], np.array(counts, dtype=np.int64) - 1
     for begin in range(0, len(order), _STEPS_AT_ONCE):
         part = order[begin : begin + _STEPS_AT_ONCE]
         cta, number = owner[part], step[part]

@@ -44,6 +44,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         numbers_waits=False,
     )
     stages = 1
+    alternates = True
     counters: ClassVar[Mapping[str, SassOpcode]] = {
         "smsp__inst_executed_op_shared_ld.sum": "LDS",
         "smsp__inst_executed_op_shared_atom.sum": "ATOMS",

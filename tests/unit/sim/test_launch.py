@@ -87,12 +87,12 @@ def test_a_simulated_sm_counts_as_many_times_as_it_stands_for():
     assert (one.sampled, ten.sampled) == (False, True)
 
 
-GEMM = SimpleNamespace(pipes=())
+GEMM = SimpleNamespace(alternates=False)
 
 
 def test_ctas_that_use_several_pipes_by_turns_are_left_to_chance_where_an_sm_has_two():
     """Those of attention: on an RTX 3060 some SMs run them 6 % slower than others, as they fall into step."""
-    attention = SimpleNamespace(pipes=("alu", "mufu"))
+    attention = SimpleNamespace(alternates=True)
     launches = [
         SimpleNamespace(kernel=kernel, instructions=10**8, ctas=10_000, working=132, ctas_per_sm=slots, is_even=True)
         for kernel in (GEMM, attention)

@@ -8,22 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.timed_kernel import Touch
+from gpusim.sim.timed_kernel import Touched
 from gpusim.sim.timed_walk import bytes_missed, progress_of_chip
 
 TURNS, SIZE = 8, 100
 
 
-def walk_of(keys, capacity, *, stored=0, touches=None):
-    """A walk of CTAs that each fetch one tensor's tile, named by a key: eight fetches of 100 bytes."""
-    kernel = SimpleNamespace(
+def kernel_of(keys, capacity, *, stored=0, touched=None):
+    """CTAs that each fetch one tensor's tile, named by a key: eight fetches of 100 bytes, or what it touches."""
+    return SimpleNamespace(
         machine=SimpleNamespace(l2=SimpleNamespace(bytes=2 * capacity, partitions=2)),
         launched=range(len(keys)),
         walked=lambda cta: (keys[cta],),
-        own_bytes=lambda _tensor, _key: None if touches else np.full(TURNS, SIZE, dtype=np.int64),
+        own_bytes=lambda _tensor, _key: None if touched else np.full(TURNS, SIZE, dtype=np.int64),
         stored_bytes=stored * len(keys),
+        granules=lambda _tensor: 1,
+        turns=lambda _tensor, _key: 1,
+        touched=lambda _tensor, keys, _begin, _end: touched[keys[0]],
     )
-    return SimpleNamespace(kernel=kernel, touches_of=lambda _tensor, key: touches[key])
 
 
 def lives(*spans):
@@ -55,30 +57,31 @@ def test_the_older_of_two_ctas_comes_along_faster():
 def test_ctas_that_keep_step_bring_their_data_once():
     progress = progress_of_chip(lives((0, 0, 80), (1, 0, 80)), 2, 2)
 
-    assert bytes_missed(walk_of("aa", 3 * SIZE), progress) == [TURNS * SIZE]
+    assert bytes_missed(kernel_of("aa", 3 * SIZE), progress) == [TURNS * SIZE]
 
 
 def test_ctas_that_run_one_behind_the_other_bring_it_twice_where_it_does_not_stay():
     """Half of a tile is between two uses of the same data: 400 bytes, and 100 more for themselves."""
     progress = progress_of_chip(lives((0, 0, 80), (1, 40, 120)), 2, 2)
 
-    assert bytes_missed(walk_of("aa", 8 * SIZE), progress, (100, 30)) == [8 * SIZE, 16 * SIZE]
+    assert bytes_missed(kernel_of("aa", 8 * SIZE), progress, (100, 30)) == [8 * SIZE, 16 * SIZE]
 
 
 def test_what_is_stored_takes_room():
     """The tile of 800 bytes stays in 1000 for the CTA that comes next, unless the first one has stored 800."""
     progress = progress_of_chip(lives((0, 0, 80), (0, 80, 160)), 1, 2)
 
-    assert bytes_missed(walk_of("aa", 1000), progress) == [8 * SIZE]
-    assert bytes_missed(walk_of("aa", 1000, stored=800), progress) == [16 * SIZE]
+    assert bytes_missed(kernel_of("aa", 1000), progress) == [8 * SIZE]
+    assert bytes_missed(kernel_of("aa", 1000, stored=800), progress) == [16 * SIZE]
 
 
 def test_parts_of_a_granule_are_brought_once():
     """The first tile touches parts 0 and 1 of a granule, the other one 1 and 2: three parts of 32 bytes."""
-    touches = {"a": [[Touch("pixels", 0b011, 32)]], "b": [[Touch("pixels", 0b110, 32)]]}
+    one = np.zeros(1, dtype=np.int64)
+    touched = {key: Touched(1, one, one, one, one + mask, one + 32) for key, mask in (("a", 0b011), ("b", 0b110))}
     progress = progress_of_chip(lives((0, 0, 80), (1, 0, 80)), 2, 2)
 
-    assert bytes_missed(walk_of("ab", 1000, touches=touches), progress) == [3 * 32]
+    assert bytes_missed(kernel_of("ab", 1000, touched=touched), progress) == [3 * 32]
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 500), st.integers(1, 300)), min_size=1, max_size=12)
@@ -91,6 +94,6 @@ def test_all_data_is_brought_at_least_once_and_at_most_as_often_as_it_is_asked_f
     sample = [CtaLife(cta, sm, begin, begin + cycles) for cta, (sm, begin, cycles) in enumerate(spans)]
     progress = progress_of_chip(sample, 4, ctas)
 
-    much, little = bytes_missed(walk_of(keys[:ctas], capacity), progress, (100, 50))
+    much, little = bytes_missed(kernel_of(keys[:ctas], capacity), progress, (100, 50))
 
     assert len(set(keys[:ctas])) * TURNS * SIZE <= much <= little <= ctas * TURNS * SIZE
