@@ -4,12 +4,14 @@ The lanes, addresses and banks that collide in shared memory, and the layouts of
 A layout is tried on the whole kernel: wavefronts of all that stores to or loads from the operand are counted anew.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of
 from gpusim.layout.banks import MATRIX_ROWS, conflict_groups, ldmatrix_lanes
@@ -18,6 +20,7 @@ from gpusim.results.result import BankConflicts
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import ConflictRow, CountedKernel, count
 from gpusim.schedule.lanes import Shared
+from gpusim.tile.lanes import Banks
 from gpusim.units import WARP_SIZE
 from gpusim.verbs.explanation.schedules import with_settings
 
@@ -133,6 +136,8 @@ def _collision(row: BankConflicts, shared: Shared, fixes: tuple[Fix, ...]) -> Co
     together = MATRIX_ROWS if table.matrices else WARP_SIZE
     banks, width = table.banks.count, table.banks.width
     groups = conflict_groups(addresses, table.width, active, banks, width, phase_lanes=together, loads=table.loads)
+    if not groups:
+        return _meeting(row, warp, addresses, active, table.banks)
     group = max(groups, key=lambda one: (one.wavefronts, -one.phase, -one.bank))
     lanes = tuple(lane for of_word in group.lanes_of_word.values() for lane in of_word)
     return Collision(
@@ -146,6 +151,26 @@ def _collision(row: BankConflicts, shared: Shared, fixes: tuple[Fix, ...]) -> Co
         ways=group.wavefronts,
         conflicts=row.conflicts,
         fixes=fixes,
+    )
+
+
+def _meeting(row: BankConflicts, warp: int, addresses: IntArray, active: BoolArray | None, banks: Banks) -> Collision:
+    """Return the lanes of an atomic that meet at one word, one after another: no layout keeps them apart."""
+    taking = range(WARP_SIZE) if active is None else np.flatnonzero(active).tolist()
+    words = Counter(int(addresses[lane]) // banks.width for lane in taking)
+    word = max(words, key=lambda one: (words[one], -one))
+    lanes = tuple(lane for lane in taking if int(addresses[lane]) // banks.width == word)
+    return Collision(
+        op=row.op,
+        operand=row.operand,
+        phase=0,
+        warp=warp,
+        lanes=lanes,
+        addresses=tuple(int(addresses[lane]) for lane in lanes),
+        banks=(word % banks.count,),
+        ways=len(lanes),
+        conflicts=row.conflicts,
+        fixes=(),
     )
 
 

@@ -7,9 +7,10 @@ from doubles.by_hand import quiet
 from slow import one_in
 
 from gpusim.errors import BadInput
-from gpusim.families.registry import load_scenario, parse_scenario
+from gpusim.families.registry import family_of, load_scenario, parse_scenario
 from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import find_scenario
+from gpusim.schedule.counts import count
 from gpusim.sim.core.constants import BAR, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.verbs.explain import explain
@@ -21,6 +22,7 @@ from gpusim.verbs.explanation.changes import (
     STORES_AT_ONCE,
     changed,
 )
+from gpusim.verbs.explanation.conflicts import collisions
 from gpusim.verbs.explanation.losses import IDLE_SMS, PADDING, STAGING, STORES, TAIL
 from gpusim.verbs.explanation.schedules import BEST_KEPT
 from gpusim.verbs.simulate import simulate, simulate_launches, simulated
@@ -304,6 +306,18 @@ def test_a_run_of_a_users_machine_code_is_refused():
 
     with pytest.raises(BadInput, match="--cubin cannot be explained"):
         explain(result)
+
+
+def test_lanes_of_an_atomic_that_meet_at_one_word_are_named():
+    """The maxima of attention's rows: four lanes of a quad have one row, and its word."""
+    scenario = load_scenario(find_scenario("attention_d32_512"))
+    rows = count(family_of(scenario).schedules.kernels(scenario)[0]).bank_conflicts
+
+    found = {one.op: one for one in collisions(scenario, rows)}
+
+    assert found["atoms"].ways == len(found["atoms"].lanes) > 1
+    assert len(set(found["atoms"].addresses)) == len(found["atoms"].banks) == 1
+    assert found["atoms"].fixes == ()
 
 
 @pytest.mark.slow
