@@ -115,6 +115,7 @@ def test_programs_are_executed_as_often_as_slice_by_slice():
     assert whole.executions() == [20, 20, 20, 20, 20, 20, 20, 20]
 
 
+@pytest.mark.slow
 def test_a_convolution_of_32_x_32_filters_is_verified_in_seconds():
     """1,024 k tiles: of the processor's time some two seconds, where every access was decided anew four."""
     scenario = load("conv_9_k_tiles", ["problem.r=32", "problem.s=32", "problem.padding=[16, 16]"])

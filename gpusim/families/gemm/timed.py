@@ -15,7 +15,6 @@ from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.families.gemm.pixels import pixel_granules, touched_pixels
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
 from gpusim.families.gemm.schedule import TileKernel
@@ -45,6 +44,7 @@ from gpusim.sim.code import Noted
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 from gpusim.sim.timed_kernel import TimedKernel, Touched, Watch
 from gpusim.tile.operand import SIDES
+from gpusim.tile.pixels import pixel_granules, touched_pixels
 from gpusim.tile.requests import grid_fetches
 from gpusim.units import WARP_SIZE
 
@@ -333,7 +333,7 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         tile, slice_ = np.array(keys, dtype=np.int64).T
         turns = np.arange(begin, end, dtype=np.int64)
         if self._shares_pixels[tensor]:
-            return touched_pixels(self.lanes().operands[SIDES[tensor]], tile, slice_, turns)
+            return Touched(len(keys), *touched_pixels(self.lanes().operands[SIDES[tensor]], tile, slice_, turns))
         sizes = self._all_bytes(tensor)[tile, slice_, begin:end].T
         turn, key = np.nonzero(sizes)
         slices, fetches = self.scenario.grid.tiled.slices, len(self._fetches)

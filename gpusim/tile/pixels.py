@@ -1,9 +1,10 @@
 """Finds which granules of the L2 the fetches of an activation touch, from the pixels that its GEMM rows read."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.sim.timed_kernel import Touched
 from gpusim.tile.global_access import GlobalIterator
 from gpusim.tile.implicit_gemm import ImageIterator
 from gpusim.tile.operand import Operand
@@ -14,6 +15,24 @@ Size of an activation's granule in the L2 walk: neighbouring pixels of one chann
 
 CTAs and filter positions share parts of an activation, so its granules are finer than fetches.
 """
+
+
+class TouchedPixels(NamedTuple):
+    """
+    The granules that fetches touch, and the pixels of each, turn by turn, in a turn tile by tile.
+
+    Attributes:
+        turn, tile: The fetch, and the place of its tile among those asked for.
+        granule: Number of the granule in the activation.
+        parts: Bit mask of its pixels.
+        size: Bytes of a pixel in the channel interval.
+    """
+
+    turn: IntArray
+    tile: IntArray
+    granule: IntArray
+    parts: IntArray
+    size: IntArray
 
 
 def _image(iterator: GlobalIterator) -> ImageIterator:
@@ -39,7 +58,7 @@ def pixel_granules(iterator: GlobalIterator) -> int:
     return -(-image.channels // image.tile_k) * _of_interval(image)
 
 
-def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: IntArray) -> Touched:
+def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: IntArray) -> TouchedPixels:
     """
     Return the granules that fetches of an activation touch, each in the order of its pixels.
 
@@ -48,7 +67,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
 
     Args:
         operand: The activation.
-        tile, slice_: Those of each key.
+        tile, slice_: Tiles along M, and the split-K slice of each.
         turns: The fetches, ascending.
     """
     image = _image(operand.iterator(tile, slice_))
@@ -68,7 +87,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
     size = -(-exist // operand.access) * operand.access_bytes
     kept = exist > 0
     granule = of_channels * _of_interval(image) + granule
-    return Touched(len(tile), *(one[kept] for one in (turns[turn], key, granule, parts, size)))
+    return TouchedPixels(*(one[kept] for one in (turns[turn], key, granule, parts, size)))
 
 
 def _granules_at(image: ImageIterator, number: int) -> tuple[IntArray, IntArray, IntArray]:
