@@ -14,13 +14,12 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of
-from gpusim.layout.banks import MATRIX_ROWS, conflict_groups, ldmatrix_lanes
+from gpusim.layout.banks import MATRIX_ROWS, Banks, conflict_groups, ldmatrix_lanes
 from gpusim.machine.load import load_machine
 from gpusim.results.result import BankConflicts
 from gpusim.scenario.models import Scenario
 from gpusim.schedule.counts import ConflictRow, CountedKernel, count
 from gpusim.schedule.lanes import Shared
-from gpusim.tile.lanes import Banks
 from gpusim.units import WARP_SIZE
 from gpusim.verbs.explanation.schedules import with_settings
 
