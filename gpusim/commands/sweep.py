@@ -100,7 +100,7 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
     if found.rows and found.refused == len(found.rows):
         raise BadInput(f"every point was refused, the first: {found.rows[0]['error']}")
     for kind in options.charts:
-        draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=False, follow=False)
+        draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=options.force, follow=False)
 
 
 def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, force: bool, as_json: bool) -> None:

@@ -132,6 +132,7 @@ def test_a_folder_without_a_sweep_is_refused(gpusim, tmp_path):
 def test_force_begins_a_sweep_anew_and_keeps_what_is_not_its_own(gpusim, tmp_path):
     def swept(stages, *more):
         over = ("--over", f"kernel.stages={stages}", "--set", "problem.k=128", "--jobs", "1", "--table", "csv")
+        over = (*over, "--plot", "lines")
         return gpusim("sweep", "gemm_ragged", *over, "--out", str(tmp_path / "here"), *more)
 
     assert swept("3").code == 0
@@ -139,8 +140,10 @@ def test_force_begins_a_sweep_anew_and_keeps_what_is_not_its_own(gpusim, tmp_pat
 
     refused = swept("4")
     assert (refused.code, "or --force to replace it" in refused.err) == (2, True)
+    drawn = (tmp_path / "here" / "lines.png").read_bytes()
     assert swept("4", "--force").code == 0
 
+    assert (tmp_path / "here" / "lines.png").read_bytes() != drawn
     assert (tmp_path / "here" / "notes.txt").read_text() == "mine"
     header, row = (tmp_path / "here" / "points.csv").read_text().splitlines()
     assert header.startswith("kernel.stages,")
