@@ -1,11 +1,12 @@
 """Says what of a sampled launch is in doubt, and how far it may be off."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.run import Ran
 from gpusim.sim.sampling import DOUBTFUL_ERROR_PERCENT, DRAM_ERROR_PERCENT, ELAPSED_ERROR_PERCENT
+from gpusim.sim.timed_kernel import TimedKernel
 from gpusim.sim.timed_walk import bytes_missed, progress_of_chip
 from gpusim.units import SECTOR_BYTES
 
