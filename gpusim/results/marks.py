@@ -19,7 +19,7 @@ _BEGINS = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
         rb'\s*\{\s*"schema":\s?"gpusim\.',  # timelines, sweeps, answers
-        rb'(?:\{"point": |$)',  # the journal of a sweep, which is empty at first
+        rb'\{"point": ',  # the journal of a sweep
         rb'\s*\{\s*"version": "[^"]*",\s*"commit": [^{}]*"stream": ',  # the manifest of a run
         rb'\s*\{\s*"half": "(?:development|held-out)",\s*"gpu": "',  # the data of a validation
         rb"# Validation, (?:development|held-out) half, ",  # its page

@@ -131,6 +131,7 @@ def sweep(
     processes = processes_of(jobs, scheduler)
     word("table", table, get_args(TableFormat))
     function("progress", progress)
+    anew = flag("force", force)
     folder = None if out is None else path_of("out", out)
     exact, stream = exactness(exact), word("stream", stream, STREAM_CHOICES)
     base = base_of(scenario, overrides, exact=exact, stream=stream)
@@ -140,7 +141,7 @@ def sweep(
         rows: dict[int, PointRow] = {}
         work.finish(rows, rows.__setitem__)
         return Sweep(axes, _table_rows(points, rows))
-    with Journal(folder, _definition(base, axes), anew=flag("force", force)) as journal:
+    with Journal(folder, _definition(base, axes), anew=anew) as journal:
         try:
             work.finish(journal.rows, journal.add)
         finally:

@@ -94,6 +94,7 @@ RIGHT = {
             "exact": None,
             "stream": "estimated",
             "table": "csv",
+            "force": False,
             "progress": None,
         },
     ),

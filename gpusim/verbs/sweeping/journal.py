@@ -55,7 +55,8 @@ class Journal:
         replaces = anew and (folder / DEFINITION).is_file()
         if replaces:
             read_definition(folder)
-            refuse_foreign(folder / JOURNAL, follow=False)
+            if (folder / JOURNAL).is_file() and (folder / JOURNAL).stat().st_size:
+                refuse_foreign(folder / JOURNAL, follow=False)
         else:
             _claim(folder, wanted)
         self._points = count_points(definition["axes"])

@@ -151,7 +151,7 @@ def test_force_begins_a_sweep_anew_and_keeps_what_is_not_its_own(gpusim, tmp_pat
 
 
 def test_a_sweep_of_which_every_point_is_refused_is_exit_2(gpusim, tmp_path):
-    answer = gpusim("sweep", "gemm_ragged", "--over", "kernel.stages=1,2", "--jobs", "1", "--out", tmp_path / "s")
+    answer = gpusim("sweep", "gemm_ragged", "--over", "kernel.stages=0,1", "--jobs", "1", "--out", tmp_path / "s")
 
     assert answer.code == 2
     assert "2 points, 2 refused" in answer.out
