@@ -69,6 +69,8 @@ class FigureUnit:
     @property
     def least(self) -> int:
         """Smallest allowed value."""
+        if self.only is not None:
+            return int(self.only)
         if self.zero:
             return 0
         return _BOUNDS_OF_UNIT[self.name][0] if self.lower is None else self.lower
@@ -76,6 +78,8 @@ class FigureUnit:
     @property
     def most(self) -> int:
         """Largest allowed value."""
+        if self.only is not None:
+            return int(self.only)
         return _BOUNDS_OF_UNIT[self.name][1] if self.upper is None else self.upper
 
     @property
