@@ -125,14 +125,13 @@ def simulate_launches(
     counts = count_all(kernels)
     result = _result(scenario, launches, counts, time.perf_counter() - started)
     trust = trust_of(result.scenario, result.machine, result.stream, result.waves, own_code=user is not None)
-    result = replace(result, trust=trust)
-    if scenario.lacking_in_cutlass:
-        result = replace(result, provenance={**result.provenance, NOT_IN_CUTLASS: scenario.lacking_in_cutlass})
-    if user is not None:
-        result = replace(result, provenance={**result.provenance, "cubin": user.provenance})
-    if refusal:
-        result = replace(result, provenance={**result.provenance, NOT_COMPILED: refusal})
-    return result, tuple(launches)
+    said = {
+        NOT_IN_CUTLASS: scenario.lacking_in_cutlass,
+        "cubin": None if user is None else user.provenance,
+        NOT_COMPILED: refusal,
+    }
+    known = {key: value for key, value in said.items() if value}
+    return replace(result, trust=trust, provenance={**result.provenance, **known}), tuple(launches)
 
 
 def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
