@@ -13,19 +13,19 @@ from gpusim.scenario.models import Scenario
 from gpusim.sim.launch import Launch
 from gpusim.verbs.simulate import launch_of
 
-Half: TypeAlias = Literal["development", "held-out"]
+ProblemHalf: TypeAlias = Literal["development", "held-out"]
 """Problems that the model may be worked on with, and those that are looked at when it is done."""
 
-HALVES: Final[tuple[Half, ...]] = get_args(Half)
+PROBLEM_HALVES: Final[tuple[ProblemHalf, ...]] = get_args(ProblemHalf)
 
-SEED: Final = 57
-COUNT: Final = 60
+DRAWING_SEED: Final = 57
+DRAWN: Final = 60
 
-LEAST: Final = 60_000_000
-MOST: Final = 400_000_000
+SMALLEST_DRAWN: Final = 60_000_000
+LARGEST_DRAWN: Final = 400_000_000
 """Warp instructions of a problem: fewer are simulated whole by default, and more take long to simulate exactly."""
 
-MACHINES: Final = ("a100", "rtx4090", "t4", "h200", "rtx3090", "l40s", "h100_sxm", "rtx3060", "h100_pcie")
+DRAWN_MACHINES: Final = ("a100", "rtx4090", "t4", "h200", "rtx3090", "l40s", "h100_sxm", "rtx3060", "h100_pcie")
 
 _TILES: Final = (
     ((128, 128), (64, 64)),
@@ -55,7 +55,7 @@ class Problem:
     scenario: Mapping[str, Any]
 
     @property
-    def half(self) -> Half:
+    def half(self) -> ProblemHalf:
         """Which half it is of: those at even places are to work with, so that each machine has some of both."""
         return "held-out" if self.number % 2 else "development"
 
@@ -65,18 +65,18 @@ def problems() -> Iterator[Problem]:
     Draw the problems.
 
     Place n is of machine n modulo nine. Kind, tile, stages, order of CTAs and types are drawn evenly, extents evenly by
-    their logarithms. What the machine refuses is drawn again, and so is what has fewer than ``LEAST`` warp instructions
-    or more than ``MOST``; of others one is kept as often as ``LEAST`` over its instructions says, so that most of them
-    are small.
+    their logarithms. What the machine refuses is drawn again, and so is what has fewer than ``SMALLEST_DRAWN`` warp
+    instructions or more than ``LARGEST_DRAWN``. Of others one is kept as often as ``SMALLEST_DRAWN`` over its
+    instructions says, so that most of them are small.
     """
-    random = Random(SEED)  # noqa: S311 - a list, no secret
-    for number in range(COUNT):
-        machine = MACHINES[number % len(MACHINES)]
+    random = Random(DRAWING_SEED)  # noqa: S311 - a list, no secret
+    for number in range(DRAWN):
+        machine = DRAWN_MACHINES[number % len(DRAWN_MACHINES)]
         while True:
             name, scenario = _drawn(random, machine)
             keep = random.random()
             found = instructions_of(scenario)
-            if LEAST <= found <= MOST and keep * found < LEAST:
+            if SMALLEST_DRAWN <= found <= LARGEST_DRAWN and keep * found < SMALLEST_DRAWN:
                 yield Problem(number, name, scenario)
                 break
 

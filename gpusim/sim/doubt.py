@@ -28,7 +28,7 @@ HANGING_PERCENT: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class SampleDoubt:
     """
     What a launch reads from DRAM as its sample's CTAs come along, and what is in doubt.
 
@@ -53,7 +53,9 @@ class Doubt:
         return DOUBTFUL_ERROR_PERCENT if self.time or self.bytes else DRAM_ERROR_PERCENT
 
 
-def doubt_of(kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str) -> Doubt:
+def doubt_of(
+    kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str
+) -> SampleDoubt:
     """
     Return what is in doubt of a sampled launch.
 
@@ -71,7 +73,7 @@ def doubt_of(kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, 
     read = missed + kernel.other_dram_bytes
     waits = _waits(kernel.machine, read, looked_up, elapsed, busy=kernel.mma is not None)
     hangs = "what is still in the L2 when CTAs that drifted apart ask for it" if change > HANGING_PERCENT else ""
-    return Doubt(read, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
+    return SampleDoubt(read, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
 
 
 def _waits(machine: Machine, read: int, looked_up: int, elapsed: int, *, busy: bool) -> str:

@@ -15,7 +15,7 @@ from gpusim.sim.core.columns import Code, column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import Known, assemble
-from gpusim.sim.doubt import Doubt, doubt_of
+from gpusim.sim.doubt import SampleDoubt, doubt_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.pace import Progress, silent
 from gpusim.sim.run import Ran, Resident, run_sms
@@ -284,7 +284,7 @@ def _cost(launch: Launch) -> str:
     return f": {launch.instructions:,} warp instructions, about {seconds:,} s with the {name} core"
 
 
-def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Doubt]:
+def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, SampleDoubt]:
     """Simulate some CTAs of a launch on some SMs; return the outcome, and what of it is in doubt."""
     kernel = launch.kernel
     sample = take_sample(
@@ -348,7 +348,7 @@ def written_bytes(machine: Machine, read: int, stored: int) -> int:
 
 
 def _outcome(
-    launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_written: int, doubt: Doubt | None = None
+    launch: Launch, ran: Ran, share: int, *, dram_bytes: int, dram_written: int, doubt: SampleDoubt | None = None
 ) -> Outcome:
     """Gather the counts of the simulated SMs, each of which represents ``share`` SMs."""
     kernel, observer, spans = launch.kernel, ran.observer, ran.spans()

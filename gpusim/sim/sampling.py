@@ -5,8 +5,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-ELAPSED_ERROR_PERCENT = 0.5
-"""Expected error of a sampled launch's elapsed cycles, either way, where nothing is in doubt."""
+ELAPSED_ERROR_PERCENT = 2.0
+"""
+Expected error of a sampled launch's elapsed cycles, either way, where nothing is in doubt.
+
+Of the 19 such launches in reports/sampling_error.md 18 are within it, 95 %; the last one is 2.07 % off.
+"""
 
 DRAM_ERROR_PERCENT = 1.0
 """The same of the bytes that it reads from DRAM, where they do not hang on how far CTAs drift apart."""

@@ -11,7 +11,7 @@ from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.timed_kernel import TimedKernel
 
-MOST_STEPS: Final = 64
+MOST_WALK_STEPS: Final = 64
 """Steps in which a CTA fetches its data: fetches of one step are walked together."""
 
 _LEAST_RATE: Final = 0.02
@@ -21,7 +21,7 @@ _STEPS_AT_ONCE: Final = 1 << 17
 """Steps that are walked at once, which bounds memory."""
 
 
-class Progress(NamedTuple):
+class CtaProgress(NamedTuple):
     """
     How far a CTA has come, as a line through some points.
 
@@ -34,7 +34,7 @@ class Progress(NamedTuple):
     done: FloatArray
 
 
-def progress_of_chip(lives: Sequence[CtaLife], working: int, ctas: int) -> list[Progress]:
+def progress_of_chip(lives: Sequence[CtaLife], working: int, ctas: int) -> list[CtaProgress]:
     """
     Return how the CTAs of a grid come along, in launch order, from the lives of a sample's.
 
@@ -100,18 +100,18 @@ def _rates(lives: Sequence[Sequence[_Stretch]]) -> FloatArray:
     return np.maximum(fitted, _LEAST_RATE) / mean
 
 
-def _progress(own: Sequence[_Stretch], rates: FloatArray) -> Progress:
+def _progress(own: Sequence[_Stretch], rates: FloatArray) -> CtaProgress:
     """Return how a CTA comes along; what it has done when it ends is all of its work."""
     at = np.array([own[0].begin, *(stretch.end for stretch in own)], dtype=np.float64)
     done = np.cumsum([0.0, *(float(rates[one.older]) * (one.end - one.begin) for one in own)])
-    return Progress(at, done / done[-1])
+    return CtaProgress(at, done / done[-1])
 
 
-def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[Progress], rooms: Sequence[int] = (100,)) -> list[int]:
+def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[CtaProgress], rooms: Sequence[int] = (100,)) -> list[int]:
     """
     Return the bytes that copies of a grid's CTAs bring from DRAM, for some sizes of the L2.
 
-    A CTA fetches its data in the order of its turns, evenly over its work, in at most ``MOST_STEPS`` steps. The L2
+    A CTA fetches its data in the order of its turns, evenly over its work, in at most ``MOST_WALK_STEPS`` steps. The L2
     replaces what was used least recently, and holds as much as one of its partitions (D11); what a CTA stores takes
     room when it ends. So CTAs that share data and run one behind the other find it if what was used in between leaves
     room for it.
@@ -210,7 +210,7 @@ class _Steps:
         """Return the pieces of each step, and the columns of all: granule, mask, bytes of a part."""
         own = self._kernel.own_bytes(tensor, key)
         if own is not None:
-            steps = min(len(own), MOST_STEPS)
+            steps = min(len(own), MOST_WALK_STEPS)
             granule = self._granules + np.arange(steps)
             self._granules += steps
             size = np.add.reduceat(own, len(own) * np.arange(steps) // steps)
@@ -219,7 +219,7 @@ class _Steps:
             self._first_of[tensor] = self._granules
             self._granules += self._kernel.granules(tensor)
         turns = self._kernel.turns(tensor, key)
-        steps = min(turns, MOST_STEPS)
+        steps = min(turns, MOST_WALK_STEPS)
         touched = self._kernel.touched(tensor, (key,), 0, turns)
         step = touched.turn * steps // turns
         place, first, which = np.unique(

@@ -9,7 +9,7 @@ from problems.small import small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim import launch as sim_launch
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.doubt import Doubt
+from gpusim.sim.doubt import SampleDoubt
 from gpusim.sim.launch import (
     Launch,
     _first_of_chains,
@@ -104,7 +104,7 @@ def test_ctas_that_use_several_pipes_by_turns_are_left_to_chance_where_an_sm_has
 
 def stub(monkeypatch, doubts=""):
     """Let an exact run's outcome be True, and a sample's False, with what is in doubt."""
-    doubt = Doubt(dram_bytes=0, time="time" * ("time" in doubts), bytes="bytes" * ("bytes" in doubts))
+    doubt = SampleDoubt(dram_bytes=0, time="time" * ("time" in doubts), bytes="bytes" * ("bytes" in doubts))
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "simulate_sample", lambda *_: (False, doubt))
 
