@@ -132,8 +132,8 @@ def _lines(rows: Sequence[SampledRow]) -> Iterator[str]:
         )
         yield ""
     yield (
-        "The errors of launches that are simulated whole are those of the sample that was put aside. The claim of 2 % of"
-        " the cycles was made when the held-out half had been looked at: by the development half alone it would have"
+        "The errors of launches that are simulated whole are those of the sample that was put aside. The claim of 2 %"
+        " of the cycles was made when the held-out half had been looked at: by the development half alone it would have"
         " been .5 %, which six held-out launches miss."
     )
     yield ""
