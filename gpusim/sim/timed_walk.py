@@ -17,6 +17,9 @@ MOST_WALK_STEPS: Final = 64
 _LEAST_RATE: Final = 0.02
 """Of the mean rate of all CTAs, what the youngest of an SM has at least: it goes on where the others wait."""
 
+_PIECES_AT_ONCE: Final = 1 << 20
+"""Pieces of granules that are made at once, about."""
+
 _STEPS_AT_ONCE: Final = 1 << 17
 """Steps that are walked at once, which bounds memory."""
 
@@ -123,7 +126,10 @@ def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[CtaProgress], room
     """
     machine, ctas = kernel.machine, len(kernel.launched)
     steps = _Steps(kernel)
-    of_cta = [[steps.of(tensor, key) for tensor, key in enumerate(kernel.walked(cta))] for cta in range(ctas)]
+    walked = [kernel.walked(cta) for cta in range(ctas)]
+    for tensor, keys in enumerate(zip(*filter(None, walked), strict=True)):
+        steps.make(tensor, list(dict.fromkeys(keys)))
+    of_cta = [[steps.of(tensor, key) for tensor, key in enumerate(own)] for own in walked]
     counts = [max((count for _, count in own), default=0) for own in of_cta]
     middles = {count: (2 * np.arange(count) + 1) / (2 * count) for count in set(counts) if count}
     times = [np.interp(middles[count], one.done, one.at) for count, one in zip(counts, progress, strict=True) if count]
@@ -171,13 +177,37 @@ class _Steps:
         self._made: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
         self._columns: tuple[IntArray, IntArray, IntArray, IntArray] | None = None
 
+    def make(self, tensor: int, keys: Sequence[Hashable]) -> None:
+        """Make the pieces of a tensor's tiles, many at once where their granules are shared."""
+        kernel = self._kernel
+        apart = [kernel.own_bytes(tensor, key) for key in keys]
+        own = [sizes for sizes in apart if sizes is not None]
+        if len(own) == len(keys):
+            for key, sizes in zip(keys, own, strict=True):
+                self._add(tensor, (key,), [min(len(sizes), MOST_WALK_STEPS)], self._pieces_apart(sizes))
+            return
+        turns = np.array([kernel.turns(tensor, key) for key in keys], dtype=np.int64)
+        each = max(1, _PIECES_AT_ONCE // max(1, int(turns.max()) * kernel.most_granules(tensor)))
+        for begin in range(0, len(keys), each):
+            part = slice(begin, begin + each)
+            steps = np.minimum(turns[part], MOST_WALK_STEPS)
+            self._add(tensor, keys[part], steps.tolist(), self._pieces_shared(tensor, keys[part], turns[part], steps))
+
+    def _add(
+        self,
+        tensor: int,
+        keys: Sequence[Hashable],
+        steps: Sequence[int],
+        pieces: tuple[IntArray, IntArray, IntArray, IntArray],
+    ) -> None:
+        """Add the pieces of some tiles, of which each has so many steps."""
+        self._made.append(pieces)
+        for key, count in zip(keys, steps, strict=True):
+            self._known[tensor, key] = self._steps, count
+            self._steps += count
+
     def of(self, tensor: int, key: Hashable) -> tuple[int, int]:
         """Return the number of the first step of a tensor's tile, and how many it has."""
-        if (tensor, key) not in self._known:
-            counts, granule, parts, size = self._pieces_of(tensor, key)
-            self._made.append((counts, granule, parts, size))
-            self._known[tensor, key] = self._steps, len(counts)
-            self._steps += len(counts)
         return self._known[tensor, key]
 
     def whole(self) -> int:
@@ -206,26 +236,33 @@ class _Steps:
         row = np.repeat(np.nonzero(asked)[0], counts)
         return granule[place], parts[place], size[place], row
 
-    def _pieces_of(self, tensor: int, key: Hashable) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the pieces of each step, and the columns of all: granule, mask, bytes of a part."""
-        own = self._kernel.own_bytes(tensor, key)
-        if own is not None:
-            steps = min(len(own), MOST_WALK_STEPS)
-            granule = self._granules + np.arange(steps)
-            self._granules += steps
-            size = np.add.reduceat(own, len(own) * np.arange(steps) // steps)
-            return np.ones(steps, dtype=np.int64), granule, np.ones(steps, dtype=np.int64), size
+    def _pieces_apart(self, sizes: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the pieces of a tile whose fetches have granules of their own: one of each step."""
+        steps = min(len(sizes), MOST_WALK_STEPS)
+        granule = self._granules + np.arange(steps)
+        self._granules += steps
+        size = np.add.reduceat(sizes, len(sizes) * np.arange(steps) // steps)
+        return np.ones(steps, dtype=np.int64), granule, np.ones(steps, dtype=np.int64), size
+
+    def _pieces_shared(
+        self, tensor: int, keys: Sequence[Hashable], turns: IntArray, steps: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the pieces of each step of some tiles, and the columns of all: granule, mask, bytes of a part."""
+        granules = self._kernel.granules(tensor)
         if tensor not in self._first_of:
             self._first_of[tensor] = self._granules
-            self._granules += self._kernel.granules(tensor)
-        turns = self._kernel.turns(tensor, key)
-        steps = min(turns, MOST_WALK_STEPS)
-        touched = self._kernel.touched(tensor, (key,), 0, turns)
-        step = touched.turn * steps // turns
-        place, first, which = np.unique(
-            step * self._kernel.granules(tensor) + touched.granule, return_index=True, return_inverse=True
+            self._granules += granules
+        touched = self._kernel.touched(tensor, tuple(keys), 0, int(turns.max()))
+        step = (
+            steps.cumsum()[touched.key] - steps[touched.key] + touched.turn * steps[touched.key] // turns[touched.key]
         )
+        first_of = self._first_of[tensor]
+        if turns.max() <= MOST_WALK_STEPS:  # each step is one fetch, whose pieces are in order
+            order = np.argsort(step, kind="stable")
+            counts = np.bincount(step, minlength=int(steps.sum()))
+            return counts, first_of + touched.granule[order], touched.parts[order], touched.size[order]
+        place, first, which = np.unique(step * granules + touched.granule, return_index=True, return_inverse=True)
         parts = np.zeros(len(place), dtype=np.int64)
         np.bitwise_or.at(parts, which, touched.parts)
-        counts = np.bincount(place // self._kernel.granules(tensor), minlength=steps)
-        return counts, self._first_of[tensor] + touched.granule[first], parts, touched.size[first]
+        counts = np.bincount(place // granules, minlength=int(steps.sum()))
+        return counts, first_of + touched.granule[first], parts, touched.size[first]

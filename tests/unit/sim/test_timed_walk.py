@@ -15,7 +15,12 @@ TURNS, SIZE = 8, 100
 
 
 def kernel_of(keys, capacity, *, stored=0, touched=None):
-    """CTAs that each fetch one tensor's tile, named by a key: eight fetches of 100 bytes, or what it touches."""
+    """CTAs that each fetch one tensor's tile, named by a key: eight fetches of 100 bytes, or a granule's parts of 32."""
+
+    def parts(_tensor, asked, _begin, _end):
+        none, masks = np.zeros(len(asked), dtype=np.int64), np.array([touched[key] for key in asked])
+        return Touched(len(asked), none, np.arange(len(asked)), none, masks, none + 32)
+
     return SimpleNamespace(
         machine=SimpleNamespace(l2=SimpleNamespace(bytes=2 * capacity, partitions=2)),
         launched=range(len(keys)),
@@ -24,7 +29,8 @@ def kernel_of(keys, capacity, *, stored=0, touched=None):
         stored_bytes=stored * len(keys),
         granules=lambda _tensor: 1,
         turns=lambda _tensor, _key: 1,
-        touched=lambda _tensor, keys, _begin, _end: touched[keys[0]],
+        most_granules=lambda _tensor: 1,
+        touched=parts,
     )
 
 
@@ -77,8 +83,7 @@ def test_what_is_stored_takes_room():
 
 def test_parts_of_a_granule_are_brought_once():
     """The first tile touches parts 0 and 1 of a granule, the other one 1 and 2: three parts of 32 bytes."""
-    one = np.zeros(1, dtype=np.int64)
-    touched = {key: Touched(1, one, one, one, one + mask, one + 32) for key, mask in (("a", 0b011), ("b", 0b110))}
+    touched = {"a": 0b011, "b": 0b110}
     progress = progress_of_chip(lives((0, 0, 80), (1, 0, 80)), 2, 2)
 
     assert bytes_missed(kernel_of("ab", 1000, touched=touched), progress) == [3 * 32]
