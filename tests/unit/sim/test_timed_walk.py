@@ -15,7 +15,7 @@ TURNS, SIZE = 8, 100
 
 
 def kernel_of(keys, capacity, *, stored=0, touched=None):
-    """CTAs that each fetch one tensor's tile, named by a key: eight fetches of 100 bytes, or a granule's parts of 32."""
+    """CTAs that fetch a tile each, named by a key: eight fetches of 100 bytes, or parts of 32 of a granule."""
 
     def parts(_tensor, asked, _begin, _end):
         none, masks = np.zeros(len(asked), dtype=np.int64), np.array([touched[key] for key in asked])
