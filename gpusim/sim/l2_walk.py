@@ -312,7 +312,7 @@ class L2Walk:
                 for of_tensor, part in zip(walked, found, strict=True):
                     of_tensor[:, begin:end] = part
             for tensor, of in enumerate(tensors):
-                self._find(wave, tensor, of, turns[tensor], walked[tensor].swapaxes(1, 2))
+                self._find(wave, tensor, of, turns[tensor], tuple(walked[tensor].swapaxes(1, 2)))
             content.touch(int(first[-1]) + wave, 1, self._stored)
             self._say(wave + 1)
 
@@ -327,11 +327,7 @@ def _walked(content: Any, touched: Touched, rows: IntArray, turn_of: IntArray) -
     """Walk touches, each of a row; return the four figures of ``Granules.walk`` by row, shape [4, rows]."""
     found = np.zeros((4, len(turn_of)), dtype=np.int64)
     columns = (rows, touched.granule, touched.parts, touched.size)
-    content.walk(
-        [memoryview(np.ascontiguousarray(one)) for one in columns],
-        memoryview(turn_of),
-        [memoryview(one) for one in found],
-    )
+    content.walk([np.ascontiguousarray(one).data for one in columns], turn_of.data, [one.data for one in found])
     return found
 
 

@@ -100,7 +100,8 @@ def _rates(lives: Sequence[Sequence[_Stretch]]) -> FloatArray:
             spent[place, stretch.older] += stretch.end - stretch.begin
     mean = spent.sum() / len(lives)
     fitted = np.linalg.lstsq(spent / mean, np.ones(len(lives)), rcond=None)[0]
-    return np.maximum(fitted, _LEAST_RATE) / mean
+    rates: FloatArray = np.maximum(fitted, _LEAST_RATE) / mean
+    return rates
 
 
 def _progress(own: Sequence[_Stretch], rates: FloatArray) -> CtaProgress:
@@ -157,11 +158,11 @@ def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[CtaProgress], room
             parts, size = np.insert(parts, place, 1), np.insert(size, place, stored)
             # What is stored is not brought: a row behind all others.
             row = np.insert(row, place, len(part))
-        columns = [memoryview(np.ascontiguousarray(one)) for one in (row, granule, parts, size)]
-        turns = memoryview(np.arange(1 + begin, 2 + begin + len(part)))
+        columns = [np.ascontiguousarray(one).data for one in (row, granule, parts, size)]
+        turns = np.arange(1 + begin, 2 + begin + len(part), dtype=np.int64).data
         for place_of_room, content in enumerate(held):
             figures = np.zeros((4, len(part) + 1), dtype=np.int64)
-            content.walk(columns, turns, [memoryview(one) for one in figures])
+            content.walk(columns, turns, [one.data for one in figures])
             found[place_of_room] += int(figures[1, :-1].sum())
     return found
 
@@ -212,8 +213,8 @@ class _Steps:
 
     def whole(self) -> int:
         """Complete the pieces; return the number of granules."""
-        counts, *columns = (np.concatenate(one) for one in zip(*self._made, strict=True))
-        self._columns = (np.concatenate([[0], counts.cumsum()]), *columns)
+        counts, granules, masks, sizes = (np.concatenate(one) for one in zip(*self._made, strict=True))
+        self._columns = (np.concatenate([[0], counts.cumsum()]), granules, masks, sizes)
         return self._granules
 
     def pieces(self, steps: IntArray, asked: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:

@@ -13,6 +13,7 @@ import sys
 import time
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
+from unittest import mock
 
 from gpusim.families.registry import scenario_of
 from gpusim.scenario.models import Scenario
@@ -86,15 +87,11 @@ def prepared(scenario: Scenario, **how: Any) -> Prepared:
         scenario: The scenario.
         how: Further arguments of ``simulate``.
     """
-    before = run.time
     # The processor's time does not count what other processes take of a machine.
-    run.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]
-    try:
+    with mock.patch.object(run, "time", SimpleNamespace(perf_counter=time.process_time)):
         began = time.process_time()
         result, _ = simulate(scenario, stream="estimated", **how)
         whole = time.process_time() - began
-    finally:
-        run.time = before
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return Prepared(whole - result.simulated.seconds, result.simulated.seconds, memory)
 
