@@ -193,12 +193,18 @@ class L2Walk:
             self._lacking[tensor] = engine().module.Granules(_NEVER_FULL, self._kernel.granules(tensor))
         # What several CTAs touch is lacked by the first of them, whatever its turn.
         self._places_seen += 1
-        for place_of_key, key in enumerate(sharers):
-            turns = found.turns[rows[place_of_key]]
-            of_key, seen = self._kernel.touched(tensor, (key,), 0, turns), np.full(turns, self._places_seen)
-            own, _, _, fresh = _walked(self._lacking[tensor], of_key, of_key.turn, seen)
-            asked += int(own.sum()) * int(count[place_of_key])
-            lacked += int(fresh @ slow[place_of_key, :turns])
+        keys, turns = list(sharers), max(found.turns[row] for row in rows)
+        each = max(1, _TOUCHES_AT_ONCE // max(1, turns * self._kernel.most_granules(tensor)))
+        for begin in range(0, len(keys), each):
+            part = slice(begin, begin + each)
+            touched = self._kernel.touched(tensor, tuple(keys[part]), 0, turns)
+            order = np.argsort(touched.key, kind="stable")
+            by_key = Touched(touched.keys, *(one[order] for one in touched[1:]))
+            seen = np.full(touched.keys * turns, self._places_seen)
+            figures = _walked(self._lacking[tensor], by_key, by_key.key * turns + by_key.turn, seen)
+            own, _, _, fresh = figures.reshape(4, touched.keys, turns)
+            asked += int(count[part] @ own.sum(axis=1))
+            lacked += int((fresh * slow[part, :turns]).sum())
         return asked, lacked
 
     def bytes_missed(self) -> int:
