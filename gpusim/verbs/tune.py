@@ -156,7 +156,7 @@ def tune(
         BadInput: The scenario is wrong, or no configuration is legal for its problem.
         CannotRun: None could be simulated, no scheduler answers, or optuna is needed and not installed.
 
-    >>> stages = [{"kernel.stages": stages} for stages in (2, 3, 4)]
+    >>> stages = [{"kernel.stages": stages} for stages in (3, 4, 11)]
     >>> found = tune("gemm_ragged", jobs=1, stream="estimated", configurations=stages)
     >>> len(found.ranking), found.illegal
     (2, 1)

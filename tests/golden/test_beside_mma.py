@@ -128,5 +128,5 @@ def test_hops_beside_mma_sync_take_fewer_cycles_as_simulated(what, within):
     fewer = alone - (beside - (waits[1] - waits[0]))
 
     full, slow = (figures_of(H200, 0, busy=busy) for busy in (False, True))
-    figure = "l2_near" if what == "l2 chase" else "dram_latency"
+    figure = "l2_near" if what == "l2 chase" else "dram_least"
     assert getattr(full, figure) - getattr(slow, figure) == pytest.approx(fewer, abs=within)

@@ -7,7 +7,7 @@ import pytest
 from gpusim.commands import tune as command
 from gpusim.verbs.tune import tune
 
-STAGES = [{"kernel.stages": stages} for stages in (3, 4, 5, 2)]
+STAGES = [{"kernel.stages": stages} for stages in (3, 4, 5, 11)]
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ MESSAGES = {
     "attention_output_type": 'dtype.output must be "f32" or "bf16" for bf16 operands, got "f16" ({file}: problem.dtype.output)',
     "attention_scale_overflows": "scale must be at most 5.75844e+34 in magnitude with head_dim = 64, so that no score overflows f32, got -1e+35 ({file}: problem.scale)",
     "attention_stages_too_few": "stages must be 2..10 for 64 keys per block and head_dim = 64, got 1 ({file}: kernel.stages)",
-    "attention_unknown_key": 'unknown key "threadblock", allowed: mainloop, queries_per_block, keys_per_block, stages, preload_v, keep_output_in_registers, instruction, code ({file}: kernel.threadblock)',
+    "attention_unknown_key": 'unknown key "threadblock", allowed: mainloop, queries_per_block, keys_per_block, stages, preload_v, keep_output_in_registers, cta_order, instruction, code ({file}: kernel.threadblock)',
     "accumulator_of_other_types": 'dtype.accumulator must be "f32" for bf16 operands, got "f16" ({file}: problem.dtype.accumulator)',
     "accumulators_spill": "warp must be small enough for its accumulators to leave some of a thread's 255 registers, got [64, 128, 32] ({file}: kernel.warp)",
     "alignment_too_narrow": "alignment_a must be one of 8, 4, 2 elements, got 1 ({file}: problem.alignment_a)",

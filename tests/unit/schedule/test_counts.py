@@ -199,7 +199,7 @@ class WholePrograms(TileKernel):
 
     def programs(self):
         tiled = self.scenario.grid.tiled
-        return [GridProgram(own.ops(), tiled.m * tiled.n) for own in self.slice_programs]
+        return [GridProgram(own.ops(), tiled.m * tiled.n * len(slices)) for own, slices in self.slice_programs]
 
 
 @given(seed=st.integers(0, 1 << 32))

@@ -8,7 +8,7 @@ import gpusim
 from gpusim.errors import BadInput, CannotRun
 from gpusim.verbs.tune import tune
 
-STAGES = [{"kernel.stages": stages} for stages in (3, 4, 5, 2)]
+STAGES = [{"kernel.stages": stages} for stages in (3, 4, 5, 11)]
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,9 @@ def test_values_are_those_of_the_reports(reports):
     held_out = json.loads((reports / "validation/held_out.json").read_text())
     held_out["streams"]["compiled"]["overall"]["elapsed"]["mean"] = 0.05
     (reports / "validation/held_out.json").write_text(json.dumps(held_out))
-    (reports / "sampling_error.md").write_text("Elapsed cycles differ by 0.25 % in the mean and 0.40 % at most.")
+    (reports / "sampling_error.md").write_text(
+        "Of 2 held-out problems 2.\nElapsed cycles differ by 0.25 % in the mean and 0.40 % at most."
+    )
 
     found = {bar.what: bar for bar in bars(reports)}
 
