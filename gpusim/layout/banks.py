@@ -57,7 +57,7 @@ class ConflictGroup:
     One bank that needs more than one wavefront in one phase of an instruction.
 
     Attributes:
-        phase: Phase of the instruction, from 0. A phase is 32, 16 or 8 lanes, or one 8x8 matrix.
+        phase: Phase of the instruction, from 0: the lanes that one wavefront can serve, 8 to 32, or one 8x8 matrix.
         bank: Index of the bank.
         lanes_of_word: Each distinct word wanted from the bank (byte address / bank width), with the lanes that want it.
     """
@@ -321,7 +321,10 @@ def _phase_slots(
 
     A slot is the address in units of the access width, or of a bank where the bank is wider.
     """
-    given = np.asarray(addresses, dtype=np.int64)
+    given = np.asarray(addresses)
+    if not np.issubdtype(given.dtype, np.integer):
+        raise BadInput(f"shared addresses must be integers, got an array of {given.dtype}")
+    given = given.astype(np.int64)
     taking = np.broadcast_to(np.True_ if active is None else np.asarray(active, dtype=np.bool_), given.shape)
     wrong = taking & ((given % width_bytes != 0) | (given < 0))
     if wrong.any():
@@ -339,6 +342,11 @@ def _lanes_per_phase(shape: tuple[int, ...], width_bytes: int, banks: Banks) -> 
         raise BadInput(f"shared access must be one of {_listed(ACCESS_WIDTHS)} bytes wide, got {width_bytes}")
     if not shape or shape[-1] != WARP_SIZE:
         raise BadInput(f"shared addresses must have {WARP_SIZE} lanes in their last dimension, got shape {shape}")
+    if banks.count & (banks.count - 1) or banks.width & (banks.width - 1) or banks.row_bytes < width_bytes:
+        raise BadInput(
+            f"banks must be a power of two, as their bytes, and hold {width_bytes} bytes together,"
+            f" got {banks.count} banks of {banks.width} bytes"
+        )
     return min(WARP_SIZE, banks.row_bytes // width_bytes)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from gpusim.errors import BadInput
 
-_CHOICE = re.compile(r"(?P<base>.*?) with (?P<figures>[\w.-]+ = .*)", re.DOTALL)
-_FIGURE = re.compile(r"([\w.-]+) = ")
+_CHOICE = re.compile(r"(?P<base>.*?) with (?P<figures>[\w.-]+\s*=.*)", re.DOTALL)
+_FIGURE = re.compile(r"([\w.-]+)\s*=\s*")
 
 
 class BadFigure(BadInput):
@@ -49,13 +49,21 @@ def read_choice(text: str) -> MachineChoice:
     """
     Read a machine as a scenario names it.
 
+    Raises:
+        BadInput: A figure is set twice.
+
     >>> read_choice("h200 with sms = 66, l2.bytes = 1048576").figures
     {'sms': 66, 'l2.bytes': 1048576}
     """
     found = _CHOICE.fullmatch(text)
     if found is None:
         return MachineChoice(text)
-    return MachineChoice(found["base"], dict(_figures(found["figures"])))
+    figures: dict[str, Any] = {}
+    for key, value in _figures(found["figures"]):
+        if key in figures:
+            raise BadInput(f"machine.{key} must be set once, got {figures[key]!r} and {value!r}")
+        figures[key] = value
+    return MachineChoice(found["base"], figures)
 
 
 def with_figure(text: str, key: str, value: object) -> str:

@@ -42,7 +42,7 @@ _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
     "wavefronts/cycle": (1, 32),
     "warps": (1, 256),
 }
-"""Smallest and largest value of the figures of a unit that state no bounds of their own: ten times what GPUs have."""
+"""Smallest and largest value of the figures of a unit that state no bounds of their own: ten times a GPU's or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class FigureUnit:
         name: Unit that the record must state.
         lower: Smallest allowed value; None takes that of the unit.
         upper: Largest allowed value; None takes that of the unit.
-        zero: What the value 0 means. Where it means nothing, 0 is refused.
+        zero: What the value 0 means. Where it is empty, 0 is allowed only if the unit's bounds have it.
         power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
         only: The one value that is simulated, and so the only one allowed; None where any is.
     """

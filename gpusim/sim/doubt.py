@@ -12,33 +12,34 @@ from gpusim.units import SECTOR_BYTES
 
 DRAM_WAITS_PERCENT: Final = 60
 """
-Part of the time from which DRAM is so busy that reads wait for one another.
+Part of the time from which DRAM is so busy that reads and writes wait for one another.
 
 Its banks and channels are busy unevenly, so that some have queues long before all are busy.
 """
 
 L2_WAITS_PERCENT: Final = 75
-"""The same of the L2, which takes one request after another: at three quarters a queue is one and a half long."""
+"""The same of the L2. It serves one request at a time; at 75 % use about one and a half wait (M/D/1)."""
 
 LESS_ROOM_PERCENT: Final = 90
-"""Size of the L2, of its own, with which the bytes are counted again to see whether they hang on it."""
+"""Per cent of the L2's size with which bytes are counted a second time, to see whether they depend on it."""
 
 HANGING_PERCENT: Final = 0.5
-"""Change of the bytes from which they do."""
+"""Bytes that change by this many per cent or more depend on the L2's size."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleDoubt:
     """
-    What a launch reads from DRAM as its sample's CTAs come along, and what is in doubt.
+    What a launch reads from DRAM and writes to it as its sample's CTAs come along, and what is in doubt.
 
     Attributes:
-        dram_bytes: Bytes that it reads.
+        dram_bytes, dram_written: Bytes that it reads, and writes.
         time: What of its time the sample cannot tell; empty where nothing is in doubt.
         bytes: What of the bytes it cannot tell.
     """
 
     dram_bytes: int
+    dram_written: int
     time: str
     bytes: str
 
@@ -54,7 +55,7 @@ class SampleDoubt:
 
 
 def doubt_of(
-    kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, untold: str
+    kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, stored: int, untold: str
 ) -> SampleDoubt:
     """
     Return what is in doubt of a sampled launch.
@@ -65,20 +66,33 @@ def doubt_of(
         working: SMs of the chip that have a CTA.
         elapsed: Longest span of an SM of the sample, cycles.
         looked_up: Sectors that the whole launch looks up in the L2.
+        stored: Bytes that the whole launch stores.
         untold: What of its time no sample tells.
     """
     progress = progress_of_chip(ran.lives, working, len(kernel.launched))
     missed, more = bytes_missed(kernel, progress, (100, LESS_ROOM_PERCENT))
     change = abs(more - missed) * 100 / missed if missed else 0.0
     read = missed + kernel.other_dram_bytes
-    waits = _waits(kernel.machine, read, looked_up, elapsed, busy=kernel.mma is not None)
+    written = written_bytes(kernel.machine, read, stored)
+    waits = _waits(kernel.machine, read + written, looked_up, elapsed, busy=kernel.mma is not None)
     hangs = "what is still in the L2 when CTAs that drifted apart ask for it" if change > HANGING_PERCENT else ""
-    return SampleDoubt(read, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
+    return SampleDoubt(read, written, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
 
 
-def _waits(machine: Machine, read: int, looked_up: int, elapsed: int, *, busy: bool) -> str:
+def written_bytes(machine: Machine, read: int, stored: int) -> int:
+    """
+    Return the bytes that stores make the L2 write to DRAM.
+
+    When the launch ends, the L2 holds what was read and stored last, in the proportion of both; the rest of what was
+    stored has been written.
+    """
+    held = machine.l2.bytes // machine.l2.partitions
+    return max(0, stored - held * stored // (read + stored)) if stored else 0
+
+
+def _waits(machine: Machine, moved: int, looked_up: int, elapsed: int, *, busy: bool) -> str:
     """Return what is so busy that reads wait for one another; empty where nothing is."""
-    if read * 100_000 >= DRAM_WAITS_PERCENT * machine.dram_bytes_per_kilocycle(busy=busy) * elapsed:
+    if moved * 100_000 >= DRAM_WAITS_PERCENT * machine.dram_bytes_per_kilocycle(busy=busy) * elapsed:
         return "DRAM"
     if looked_up * SECTOR_BYTES * 100 >= L2_WAITS_PERCENT * machine.l2_bytes_per_cycle(busy=busy) * elapsed:
         return "the L2"

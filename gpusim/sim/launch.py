@@ -313,10 +313,11 @@ def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Sample
         working=launch.working,
         elapsed=max(ran.spans()),
         looked_up=_looked_up(launch, ran),
+        stored=ran.stored_bytes * sample.share,
         untold=left_to_chance(launch),
     )
-    written = written_bytes(launch.machine, doubt.dram_bytes, ran.stored_bytes * sample.share)
-    return _outcome(launch, ran, sample.share, dram_bytes=doubt.dram_bytes, dram_written=written, doubt=doubt), doubt
+    read, written = doubt.dram_bytes, doubt.dram_written
+    return _outcome(launch, ran, sample.share, dram_bytes=read, dram_written=written, doubt=doubt), doubt
 
 
 def _looked_up(launch: Launch, ran: Ran) -> int:
@@ -334,17 +335,6 @@ def _first_of_chains(kernel: AnyKernel, ctas: int) -> list[int]:
         if before >= 0:
             first[cta] = first[before]
     return first
-
-
-def written_bytes(machine: Machine, read: int, stored: int) -> int:
-    """
-    Return the bytes that stores make the L2 write to DRAM.
-
-    When the launch ends, the L2 holds what was read and stored last, in the proportion of both; the rest of what was
-    stored has been written.
-    """
-    held = machine.l2.bytes // machine.l2.partitions
-    return max(0, stored - held * stored // (read + stored)) if stored else 0
 
 
 def _outcome(

@@ -9,7 +9,7 @@ from problems.small import small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.sim import launch as sim_launch
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.doubt import SampleDoubt
+from gpusim.sim.doubt import SampleDoubt, written_bytes
 from gpusim.sim.launch import (
     Launch,
     _first_of_chains,
@@ -17,7 +17,6 @@ from gpusim.sim.launch import (
     left_to_chance,
     simulate_launch,
     watched_cta,
-    written_bytes,
 )
 from gpusim.sim.run import Ran
 from gpusim.sim.stall_reasons import REASONS
@@ -104,7 +103,9 @@ def test_ctas_that_use_several_pipes_by_turns_are_left_to_chance_where_an_sm_has
 
 def stub(monkeypatch, doubts=""):
     """Let an exact run's outcome be True, and a sample's False, with what is in doubt."""
-    doubt = SampleDoubt(dram_bytes=0, time="time" * ("time" in doubts), bytes="bytes" * ("bytes" in doubts))
+    doubt = SampleDoubt(
+        dram_bytes=0, dram_written=0, time="time" * ("time" in doubts), bytes="bytes" * ("bytes" in doubts)
+    )
     monkeypatch.setattr(sim_launch, "_exact", lambda *_: True)
     monkeypatch.setattr(sim_launch, "simulate_sample", lambda *_: (False, doubt))
 
