@@ -2342,7 +2342,7 @@ class Chip:
     def write_back(self, issued: int) -> int:
         """Write a line to DRAM, each channel's in turn; return when there is room among the writes that it gathers."""
         begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
-        return begin - self.gathering
+        return begin - self.gathering if self.most_gathered else 0
 
     def spread_of(self, number: int) -> int:
         """
