@@ -50,7 +50,8 @@ def test_imports_are_timed(tmp_path):
     row = measure_other("import gpusim", OTHERS["import gpusim"], 1, tmp_path, lambda _: None)
 
     assert (row.name, row.runs) == ("import gpusim", 1)
-    assert 0 < row.user_s < row.wall_s + 1
+    assert 0 <= row.user_s < row.wall_s + 1  # a process of some milliseconds may take no tick of the clock
+    assert row.wall_s > 0
     assert row.peak_mb > 5
 
 
