@@ -290,8 +290,8 @@ def conflict_groups(
         )
     served = Banks(banks, bank_bytes)
     lanes = min(phase_lanes, _lanes_per_phase(np.shape(addresses), width_bytes, served))
-    if loads and lanes < WARP_SIZE and shares_in_pairs(addresses, active):
-        lanes *= 2
+    if loads:
+        lanes *= phases_at_once(addresses, width_bytes, active, served)
     slots, wanted = _phase_slots(addresses, width_bytes, active, served, lanes)
     words_per_slot = max(1, width_bytes // bank_bytes)
     groups = []

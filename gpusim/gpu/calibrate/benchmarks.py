@@ -10,7 +10,7 @@ from typing import TypeAlias
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.gpu.calibrate.derive import Derived, derive
-from gpusim.gpu.calibrate.runner import Device, MeasuredRow, write_rows
+from gpusim.gpu.calibrate.runner import Device, MeasuredRow, say, write_rows
 from gpusim.machine.figure import printed_value
 
 _Measure: TypeAlias = Callable[..., list[MeasuredRow]]
@@ -170,18 +170,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.derive_only:
             figures = derive(given.output_dir)
         else:
-            figures = calibrate(given.output_dir, quick=given.quick, only=given.only, progress=_say)
+            figures = calibrate(given.output_dir, quick=given.quick, only=given.only, progress=say)
     except GpusimError as error:
-        _say(str(error))
+        say(str(error))
         return error.exit_code
     for key, figure in figures.items():
         sys.stdout.write(f"{key:34} {printed_value(figure.value):>6}  {figure.at}\n")
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":

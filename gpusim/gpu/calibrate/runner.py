@@ -170,6 +170,12 @@ def _longest(spans: IntArray) -> int:
     return int((took_part[:, 1] - took_part[:, 0]).max()) if len(took_part) else sys.maxsize
 
 
+def say(text: str) -> None:
+    """Write a line of progress or an error to stderr, at once."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
 def elapsed(spans: IntArray) -> int:
     """Return the cycles from the first begin to the last end of warps on one SM; ``spans`` has shape [warps, 2]."""
     return int(spans[:, 1].max() - spans[:, 0].min())

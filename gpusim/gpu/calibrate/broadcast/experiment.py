@@ -11,7 +11,7 @@ import numpy as np
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import ncu
 from gpusim.gpu.calibrate.broadcast.patterns import NO_LANE, OFFSETS_END, AddressPattern, patterns
-from gpusim.gpu.calibrate.runner import Device, MeasuredRow, elapsed, write_rows
+from gpusim.gpu.calibrate.runner import Device, MeasuredRow, elapsed, say, write_rows
 
 ACCESSES: Final = 64
 """Accesses of the one warp of a launch (broadcast.cu)."""
@@ -97,17 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if given.output_dir is None:
             parser.error("the folder to write to is missing")
-        path = run(given.output_dir, _say)
+        path = run(given.output_dir, say)
     except GpusimError as error:
-        sys.stderr.write(f"{error}\n")
+        say(str(error))
         return error.exit_code
     sys.stdout.write(f"{path}\n")
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
 
 
 if __name__ == "__main__":

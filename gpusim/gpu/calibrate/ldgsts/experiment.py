@@ -19,7 +19,7 @@ from gpusim.gpu.calibrate.ldgsts.patterns import (
     row_pattern,
     single_phases,
 )
-from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, write_rows
+from gpusim.gpu.calibrate.runner import WARP, Device, MeasuredRow, say, write_rows
 from gpusim.layout.banks import access_ideal, access_wavefronts
 
 MODES = ("plain", "zfill", "guarded")
@@ -284,16 +284,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         if given.output_dir is None:
             parser.error("the folder to write to is missing")
-        path = run(given.output_dir, _say)
+        path = run(given.output_dir, say)
     except GpusimError as error:
-        _say(str(error))
+        say(str(error))
         return error.exit_code
     sys.stdout.write(f"{path}\n")
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":
