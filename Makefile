@@ -51,7 +51,7 @@ demo: $(RUNS) $(CORE)
 
 # Without the cases marked slow, which `make check` runs too.
 test: $(READY) $(CORE)
-	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not (slow or gpu or browser)"
+	$(VENV)/bin/python -m pytest -n $(JOBS) -m "not (slow or gpu or browser)"
 
 # The report, and traces in the Perfetto UI, in a headless Chromium of the system: `apt-get install chromium
 # chromium-driver npm`. Figures and pictures of it go to build/browser.
@@ -86,7 +86,7 @@ check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest -n $(JOBS) --dist worksteal
+	$(VENV)/bin/python -m pytest -n $(JOBS)
 
 # The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
 docs: $(READY) $(CORE)
