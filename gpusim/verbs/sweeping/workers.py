@@ -128,11 +128,7 @@ def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> 
         distributed = import_module("distributed")
     except ImportError as error:
         raise missing_extra("--scheduler", "dask") from error
-    try:
-        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise CannotRun(f"--scheduler: no Dask scheduler answers at {address}") from error
-    with client:
+    with _connected(distributed.Client, address) as client:
         _require_same_version(client.run)
         executor = client.get_executor(pure=False)
         futures: dict[Future[PointRow], int] = {
@@ -148,6 +144,28 @@ def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> 
                 yield number, row
         finally:
             executor.shutdown(wait=False)
+
+
+def _connected(client_class: Any, address: str) -> Any:
+    """
+    Return a client of the scheduler at an address, to be closed by the caller.
+
+    One that finds no scheduler is closed here. Left open, it is closed by the garbage collector, which waits for ever
+    for a lock of ``distributed`` if it runs while the next client starts.
+    """
+
+    def start(client: Any, **settings: Any) -> None:
+        try:
+            client_class.start(client, **settings)
+        except BaseException:
+            client.close()
+            raise
+
+    closing = type(client_class.__name__, (client_class,), {"start": start})
+    try:
+        return closing(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CannotRun(f"--scheduler: no Dask scheduler answers at {address}") from error
 
 
 def version_here() -> str:

@@ -1,5 +1,6 @@
 """Sweeps: every point as a run of its own would have it, refusals as rows, resumed after an end."""
 
+import gc
 import json
 from dataclasses import asdict
 
@@ -192,11 +193,17 @@ def test_wrong_arguments_are_refused():
         sweep(SMALL, OVER, stream="fast")
 
 
-def test_a_scheduler_that_does_not_answer_is_one_line(monkeypatch):
-    pytest.importorskip("distributed")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere"])
+def test_a_scheduler_that_does_not_answer_is_one_line_and_leaves_no_client_open(monkeypatch, address):
+    """An open one waits for a lock for ever if it is collected while the next one starts."""
+    distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.2)
-    with pytest.raises(CannotRun, match=r"^--scheduler: no Dask scheduler answers at tcp://127\.0\.0\.1:1$"):
-        sweep(SMALL, OVER, scheduler="tcp://127.0.0.1:1")
+
+    with pytest.raises(CannotRun, match=f"^--scheduler: no Dask scheduler answers at {address}$"):
+        sweep(SMALL, OVER, scheduler=address)
+
+    clients = [one for one in gc.get_objects() if isinstance(one, distributed.Client)]
+    assert {client.status for client in clients} <= {"closed"}
 
 
 def test_the_definition_is_data(tmp_path):
