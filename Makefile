@@ -128,25 +128,25 @@ reports: committed $(READY) $(CORE)
 	$(VENV)/bin/gpusim check attention_d64_1024_causal --recorded --gpu h200 \
 		--overlay runs/images/measured_attention.png --force
 	$(VENV)/bin/gpusim validate --out reports/validation --force
-	$(VENV)/bin/python -m gpusim.measure.tables.speed_table tests/golden/data/cutlass_h200.json \
+	$(VENV)/bin/python -m gpusim.lab.tables.speed_table tests/golden/data/cutlass_h200.json \
 		--out reports/speed_vs_cutlass.md
-	$(VENV)/bin/python -m gpusim.measure.tables.attention_table h200 --out reports/attention.md
-	$(VENV)/bin/python -m gpusim.measure.tables.figure_table --out reports/figures.md
-	$(VENV)/bin/python -m gpusim.measure.published_tables --out reports/published_tables.md
+	$(VENV)/bin/python -m gpusim.lab.tables.attention_table h200 --out reports/attention.md
+	$(VENV)/bin/python -m gpusim.lab.tables.figure_table --out reports/figures.md
+	$(VENV)/bin/python -m gpusim.lab.tables.published_tables --out reports/published_tables.md
 	cp runs/images/measured_overlap.png runs/images/measured_attention.png docs/images/
 
-# How fast gpusim is: half an hour on an idle machine. `python -m gpusim.measure.bench --help` has parts of it, which are
+# How fast gpusim is: half an hour on an idle machine. `python -m gpusim.lab.bench --help` has parts of it, which are
 # added to the report of the same machine and commit; a run that is cut keeps what it has measured.
 bench: $(READY) $(CORE)
-	$(VENV)/bin/python -m gpusim.measure.bench --out reports
+	$(VENV)/bin/python -m gpusim.lab.bench --out reports
 
 # The compiled core held to the interpreted one, on every recorded scenario of up to three million warp instructions.
 agree: $(READY) $(CORE)
-	$(VENV)/bin/python -m gpusim.measure.executions_agree --out reports/executions_agree.md
+	$(VENV)/bin/python -m gpusim.lab.executions_agree --out reports/executions_agree.md
 
 # Every kind of kernel on every target, compiled and followed: ten minutes on two idle cores; needs a CUDA compiler.
 targets: $(READY)
-	$(VENV)/bin/python -m gpusim.measure.targets --jobs $(JOBS) --out reports/compiled_targets.md
+	$(VENV)/bin/python -m gpusim.lab.targets --jobs $(JOBS) --out reports/compiled_targets.md
 
 # 10,000 mutated files of each kind, and every command that writes killed 100 times: an hour and a half.
 fuzz: $(READY) $(CORE)
@@ -154,9 +154,9 @@ fuzz: $(READY) $(CORE)
 	$(VENV)/bin/python tests/fuzz/kill.py --count 100
 
 # The compiled streams that come with gpusim; needs a CUDA compiler. After a header of kernels_cuda/ has changed,
-# `python -m gpusim.measure.ship_streams --check` says whether the machine code has.
+# `python -m gpusim.lab.ship_streams --check` says whether the machine code has.
 streams: $(READY)
-	$(VENV)/bin/python -m gpusim.measure.ship_streams
+	$(VENV)/bin/python -m gpusim.lab.ship_streams
 
 wheel: $(READY)
 	$(VENV)/bin/python -m build --wheel --no-isolation

@@ -2,15 +2,16 @@
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.gpu.calibrate.benchmarks import BENCHMARKS, calibrate
-from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, Derived, derive
-from gpusim.gpu.calibrate.machine_file import update_machine
 from gpusim.gpu.device import environment, gpu_slug
 from gpusim.machine.figure import printed_value
 from gpusim.records.record import measured_folder
 from gpusim.results.whole_file import refuse_taken
+
+if TYPE_CHECKING:
+    from gpusim.lab.calibrate.derive import Derived
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,10 @@ def calibrate_machine(options: CalibrateOptions) -> None:
         CannotRun: CuPy or a GPU is missing, a benchmark failed, or a file cannot be read or written.
         BadInput: The given machine file is not valid, or a CSV file is there that may not be replaced.
     """
+    from gpusim.lab.calibrate.benchmarks import BENCHMARKS, calibrate
+    from gpusim.lab.calibrate.derive import NOT_THE_FIGURE, derive
+    from gpusim.lab.calibrate.machine_file import update_machine
+
     if options.derived_from is not None:
         folder, figures = options.derived_from, derive(options.derived_from)
     else:
@@ -67,6 +72,6 @@ def calibrate_machine(options: CalibrateOptions) -> None:
         print_text(_text(figures))
 
 
-def _text(figures: dict[str, Derived]) -> str:
+def _text(figures: "dict[str, Derived]") -> str:
     width = max(map(len, figures), default=0)
     return "\n".join(f"{key:{width}}  {printed_value(figure.value):>6}  {figure.at}" for key, figure in figures.items())

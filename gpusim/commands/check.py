@@ -18,10 +18,10 @@ from gpusim.gpu import counters
 from gpusim.gpu.device import gpu_slug
 from gpusim.machine import load_machine
 from gpusim.measure import measure
-from gpusim.measure.validation.held_out_log import note_look
 from gpusim.records.check import CheckRow, Latitude, check_rows, holds
 from gpusim.records.check_table import check_table
 from gpusim.records.halves import held_out_names
+from gpusim.records.held_out_log import note_look
 from gpusim.records.record import Record, find_record, load_record, measured_folder, write_record
 from gpusim.results import provenance
 from gpusim.results.answers_file import AnswersFile

@@ -4,21 +4,20 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from gpusim.commands.output import print_json, print_text, progress, written
 from gpusim.errors import BadInput, CannotRun
 from gpusim.machine.load import load_machine
-from gpusim.measure.validation.cutlass import committed_rows
-from gpusim.measure.validation.held_out_log import note_look
-from gpusim.measure.validation.markdown import markdown
-from gpusim.measure.validation.trust import trust_file, write_trust
-from gpusim.measure.validation.validate import Validation, records_of, validate
 from gpusim.records.halves import Half, halves_file
+from gpusim.records.held_out_log import note_look
 from gpusim.report.correlation import CorrelationPoint, correlation
 from gpusim.results.provenance import commit
 from gpusim.results.result import StreamOrigin
 from gpusim.results.whole_file import refuse_taken
+
+if TYPE_CHECKING:
+    from gpusim.lab.validation.validate import Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +62,11 @@ def validate_records(options: ValidateOptions) -> None:
             replaced.
         CannotRun: There are no records, or a file cannot be read or written.
     """
+    from gpusim.lab.validation.cutlass import committed_rows
+    from gpusim.lab.validation.markdown import markdown
+    from gpusim.lab.validation.trust import trust_file, write_trust
+    from gpusim.lab.validation.validate import records_of, validate
+
     held_out = options.held_out or options.held_out_rows
     if options.only and options.held_out and not options.held_out_rows:
         raise BadInput("--only would single out held-out records: it goes with --held-out-rows, not with --held-out")
@@ -95,7 +99,7 @@ def validate_records(options: ValidateOptions) -> None:
         print_text(page)
 
 
-def as_data(answer: Validation) -> dict[str, Any]:
+def as_data(answer: "Validation") -> dict[str, Any]:
     """Return a validation as plain data; figures are (measured, simulated). What tells pairs of kernels is left out."""
     data = asdict(answer)
     for row in data["rows"]:
@@ -103,7 +107,7 @@ def as_data(answer: Validation) -> dict[str, Any]:
     return data
 
 
-def _write(answer: Validation, page: str, folder: Path, *, force: bool) -> None:
+def _write(answer: "Validation", page: str, folder: Path, *, force: bool) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -128,7 +132,7 @@ def _json_text(data: dict[str, Any]) -> str:
     return f'{head.removesuffix("}").rstrip()},\n "rows": [\n{rows}\n ]\n}}\n'
 
 
-def _draw(answer: Validation, path: Path) -> None:
+def _draw(answer: "Validation", path: Path) -> None:
     """Draw a point for each kernel: with its compiled stream where it has one, else with its estimated one."""
     best = {one.name: one for stream in ("estimated", "compiled") for one in answer.rows if one.stream == stream}
     points = [

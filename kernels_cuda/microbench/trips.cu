@@ -1,5 +1,5 @@
 // Trips of published loops: chains of mma.sync or ldmatrix, a __syncwarp behind each trip. Compiled, never launched: what
-// is wanted is how ptxas spaces the instructions (gpusim/measure/published/trips.py).
+// is wanted is how ptxas spaces the instructions (gpusim/lab/published/trips.py).
 #include "mma_types.cuh"
 
 // Trips of the loop, as in the published makefile: not a multiple of four, so that a loop unrolled by four has two ends.

@@ -30,7 +30,7 @@ REFUSED = {
 """Figures of which every other value is refused, where the rest of the file stays as it is."""
 
 ELSEWHERE = {
-    "pipes.fmaheavy.latency": "chains of IMAD in the published tables (python -m gpusim.measure.published_tables)",
+    "pipes.fmaheavy.latency": "chains of IMAD in the published tables (python -m gpusim.lab.tables.published_tables)",
     "pipes.uniform.latency": "S2UR of compiled streams (tests/unit/sim/test_decode.py)",
     "async_copy.commit_latency": "commits in a row (tests/unit/sim/test_decode.py)",
     "async_copy.wait_latency": "waits in a row (tests/unit/sim/test_decode.py)",

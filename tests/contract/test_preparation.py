@@ -9,8 +9,8 @@ import pytest
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import family_of, scenario_of
+from gpusim.lab.bench.preparation import CASES, prepared
 from gpusim.machine import load_machine
-from gpusim.measure.bench.preparation import CASES, prepared
 from gpusim.sim import launch as launches
 from gpusim.sim.pace import paced
 from gpusim.tile.implicit_gemm import ImplicitGemmIterator
@@ -54,7 +54,7 @@ def test_a_part_of_the_problem_is_prepared_in_a_second_or_two(name, overrides, s
 @pytest.mark.parametrize("name", [name for name in CASES if name not in {CUBE, SEQUENCES}])
 def test_the_whole_problem_is_prepared_in_three_seconds(name):
     """
-    ``python -m gpusim.measure.bench.preparation``, with half as much again for a machine of another speed.
+    ``python -m gpusim.lab.bench.preparation``, with half as much again for a machine of another speed.
 
     The cube is the bench's alone: the core takes half a minute for it.
     """

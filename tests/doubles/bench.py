@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gpusim.measure.bench.rows import BenchReport, LoopRow, OtherRow, RunRow
-from gpusim.measure.host import Host
+from gpusim.lab.bench.rows import BenchReport, LoopRow, OtherRow, RunRow
+from gpusim.lab.host import Host
 
 HOST = Host(
     cpu="A CPU",

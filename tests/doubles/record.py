@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gpusim.measure.tables.speed_table import scenario_of
+from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.records.record import LoopTime, MeasuredPipeline, Record
 from gpusim.results.result import PipelineRow
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import quiet
 
-from gpusim.gpu.calibrate.memory import ASTERN_DELAYS
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.memory import ASTERN_DELAYS
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import MILLI
 from gpusim.sim.figures import figures_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import execute, instruction
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of

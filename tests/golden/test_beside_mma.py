@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import PIPE, SHARED
 from gpusim.sim.figures import figures_of

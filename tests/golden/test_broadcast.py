@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.gpu.calibrate.broadcast.experiment import ACCESSES, offsets_text
-from gpusim.gpu.calibrate.broadcast.patterns import NO_LANE, patterns
-from gpusim.gpu.calibrate.runner import read_rows
+from gpusim.lab.calibrate.broadcast.experiment import ACCESSES, offsets_text
+from gpusim.lab.calibrate.broadcast.patterns import NO_LANE, patterns
+from gpusim.lab.calibrate.runner import read_rows
 from gpusim.layout.banks import access_ideal, access_wavefronts
 
 ROWS = read_rows(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench" / "broadcast.csv")

@@ -7,7 +7,7 @@ import pytest
 from doubles.by_hand import copy, instruction, lds
 from doubles.copied_rows import COPY_BYTES, copied_rows, lives_of_loop
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import COMMIT, DEPBAR, PIPE
 from gpusim.sim.cta_scheduler import groups_of_places

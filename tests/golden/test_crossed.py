@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import quiet
 
-from gpusim.gpu.calibrate.table import MeasuredTable
-from gpusim.gpu.calibrate.tiles import CROSSED_MOST
+from gpusim.lab.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.tiles import CROSSED_MOST
 from gpusim.machine import load_machine
 from gpusim.sim.figures import figures_of
 

@@ -11,7 +11,7 @@ import pytest
 from slow import one_in
 
 from gpusim.families.registry import load_scenario
-from gpusim.gpu.calibrate.runner import read_rows
+from gpusim.lab.calibrate.runner import read_rows
 from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.sim import launch as launches
 from gpusim.verbs.simulate import simulate

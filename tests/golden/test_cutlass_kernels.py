@@ -11,11 +11,11 @@ from gpusim.cuda.compiler import find_compiler
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.families.gemm.cutlass.parameters import launch_structure
 from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.lab.cutlass_kernels import build, headers, source
+from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.lower.sass.cubin import kernel_names
 from gpusim.lower.user_kernel import UserKernel
 from gpusim.machine.load import load_machine
-from gpusim.measure.cutlass_kernels import build, headers, source
-from gpusim.measure.tables.speed_table import scenario_of
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200.json").read_text())["rows"]
 FIRST = {row["name"]: row for row in reversed(ROWS)}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from doubles.by_hand import NOTHING, copy, instruction
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import Assembly, DecodedSegment
 from gpusim.sim.core.columns import column

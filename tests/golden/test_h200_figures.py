@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.gpu.calibrate.derive import NOT_THE_FIGURE, derive
+from gpusim.lab.calibrate.derive import NOT_THE_FIGURE, derive
 from gpusim.machine import load_machine
 
 SOURCE = "microbench-h200"

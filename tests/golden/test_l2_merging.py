@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import quiet
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.figures import figures_of

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import Memory, instruction, store
 
-from gpusim.gpu.calibrate.memory import LEAVING_PAUSES, LEAVING_STORES
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.memory import LEAVING_PAUSES, LEAVING_STORES
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import Assembly, DecodedSegment
 from gpusim.sim.core.constants import EXIT, PIPE

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.gpu.calibrate.lines import crosses
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.lines import crosses
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.footprint import line_requests
 

@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from gpusim.gpu.calibrate.runner import read_rows
+from gpusim.lab.calibrate.runner import read_rows
 from gpusim.machine import load_machine
 
 MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200"
@@ -32,7 +32,7 @@ def test_the_latency_of_a_branch_is_that_of_the_main_loops():
     assert load_machine("h200").pipes["branch"].latency == round(median(found))
 
 
-# --- main loops with instructions left out (gpusim.measure.parts) ---
+# --- main loops with instructions left out (gpusim.lab.main_loops.parts) ---
 
 
 def trips(left_out):

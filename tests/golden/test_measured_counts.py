@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.families.gemm.schedule import TileKernel
-from gpusim.measure.tables.speed_table import scenario_of
+from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.schedule.counts import count
 
 ROWS = json.loads((Path(__file__).parent / "data" / "cutlass_h200.json").read_text())["rows"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from doubles.by_hand import quiet
 
-from gpusim.gpu.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import MILLI, READ
 from gpusim.sim.cta_scheduler import groups_of

@@ -8,7 +8,7 @@ import pytest
 from doubles.by_hand import instruction, load
 from doubles.copied_rows import COPY_BYTES, copied_rows, lives_of_loop
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import PIPE
 from gpusim.sim.footprint import l1_wavefronts

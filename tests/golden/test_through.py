@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.gpu.calibrate.table import MeasuredTable
-from gpusim.gpu.calibrate.tiles import THROUGH_PITCH, THROUGH_SHAPES
+from gpusim.lab.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.tiles import THROUGH_PITCH, THROUGH_SHAPES
 from gpusim.layout.banks import access_wavefronts
 from gpusim.sim.footprint import l1_wavefronts
 

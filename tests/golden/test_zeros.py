@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction, lds
 
-from gpusim.gpu.calibrate.table import MeasuredTable
+from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, PIPE
 from gpusim.sim.core.engine import engine

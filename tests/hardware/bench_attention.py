@@ -18,7 +18,7 @@ from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.gpu.device import environment, import_cupy
 from gpusim.gpu.module import load_kernels
 from gpusim.gpu.run import BATCHES, LAUNCHES, check_numerics, time_loop
-from gpusim.measure.tables.attention_table import CTAS_PER_SM, DEFAULT_TILE
+from gpusim.lab.tables.attention_table import CTAS_PER_SM, DEFAULT_TILE
 
 ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""

@@ -63,7 +63,7 @@ OF_THE_CORE = (
 OF_FIGURES = (
     "tests/golden/test_h200_figures.py",
     "tests/unit/machine",
-    "tests/unit/measure/tables/test_figure_table.py",
+    "tests/lab/tables/test_figure_table.py",
 )
 OF_STREAMS = (
     "tests/unit/families/gemm/test_estimated.py",
@@ -113,7 +113,7 @@ MOST_SECONDS = 240
 """A test run that takes more of the processor's time hangs, which is noticed."""
 
 
-LISTED = "tests/unit/measure/tables/test_figure_table.py"
+LISTED = "tests/lab/tables/test_figure_table.py"
 """It compares figures with a committed list: it notices a change, and says nothing of which value is right."""
 
 NO_END = "(no end"

@@ -25,12 +25,15 @@ HOMES = {
 }
 
 # Rooms that may import gpusim.gpu, modules of a family that may, and one that does for types only.
-GPU_ROOMS = {"gpu", "measure", "commands"}
+GPU_ROOMS = {"gpu", "measure", "lab", "commands"}
 GPU_STAGES = "families/*/device.py"
 GPU_TYPES = "families/family.py"
 
 # Rooms that may name a family, besides that family itself.
-NAMERS = {"families/registry", "commands", "measure"}
+NAMERS = {"families/registry", "commands", "lab"}
+
+# Commands that import the laboratory, inside their functions; nothing else outside it does.
+LAB_COMMANDS = {"commands/calibrate.py", "commands/validate.py"}
 
 
 def room_of(name):
@@ -113,7 +116,7 @@ def test_the_gpu_is_known_to_those_who_measure_and_to_a_familys_device():
     assert not any(module.startswith("gpusim.gpu") for module in imported_at_run_time(SOURCES[GPU_TYPES]))
 
 
-def test_a_family_is_named_by_the_registry_commands_and_measure():
+def test_a_family_is_named_by_the_registry_commands_and_the_laboratory():
     naming = {
         (name, module)
         for name in SOURCES
@@ -122,6 +125,28 @@ def test_a_family_is_named_by_the_registry_commands_and_measure():
     }
 
     assert naming == set()
+
+
+def imported_with_the_module(source):
+    """Modules of gpusim that are imported as soon as the source is: neither inside a function nor for types only."""
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    later = {
+        node
+        for block in ast.walk(tree)
+        if isinstance(block, ast.FunctionDef)
+        or (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test))
+        for node in ast.walk(block)
+    }
+    return {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node not in later}
+
+
+def test_only_two_commands_import_the_laboratory_when_they_run():
+    knowing = {name for name in SOURCES if "lab" in imported_rooms(name)}
+
+    assert knowing == LAB_COMMANDS
+    assert not any(
+        module.startswith("gpusim.lab") for name in knowing for module in imported_with_the_module(SOURCES[name])
+    )
 
 
 def test_a_family_imports_no_other_but_the_one_it_extends():

@@ -8,9 +8,9 @@ import pytest
 from shown import blocks, compare, executed, run
 
 from gpusim.families.registry import family_of, load_scenario, scenario_of
+from gpusim.lab.ship_streams import EXAMPLES
 from gpusim.lower.shipped import find_stream
 from gpusim.machine import load_machine
-from gpusim.measure.ship_streams import EXAMPLES
 from gpusim.records.record import measured_folder
 from gpusim.scenario.catalogue import recordable_scenarios
 

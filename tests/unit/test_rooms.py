@@ -1,4 +1,4 @@
-"""Where a unit test lies: in the room of the module that it tests, under that module's name."""
+"""Where a test of a module lies: in that module's room, under its name; the laboratory's in a tree of their own."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ import gpusim
 
 PACKAGE = Path(gpusim.__file__).parent
 UNIT = Path(__file__).parent
+LAB = UNIT.with_name("lab")
 TESTS = sorted(path.relative_to(UNIT) for path in UNIT.rglob("test_*.py"))
+LAB_TESTS = sorted(path.relative_to(LAB) for path in LAB.rglob("test_*.py"))
 
 MOST_FILES = 20
 
@@ -35,7 +37,11 @@ def test_every_unit_test_has_the_name_and_place_of_a_module():
     assert without == WHOLE_PACKAGE
 
 
+def test_every_test_of_the_laboratory_has_the_name_and_place_of_a_module():
+    assert [str(test) for test in LAB_TESTS if not module_of("lab" / test).is_file()] == []
+
+
 def test_no_folder_of_unit_tests_holds_more_than_twenty():
-    folders = [test.parent for test in TESTS]
+    folders = [test.parent for test in (*TESTS, *("lab" / test for test in LAB_TESTS))]
 
     assert {str(folder) for folder in folders if folders.count(folder) > MOST_FILES} == set()

@@ -4,7 +4,7 @@ import json
 from importlib import resources
 from pathlib import Path
 
-from gpusim.gpu.calibrate import benchmarks
+from gpusim.lab.calibrate import benchmarks
 from gpusim.machine import load_machine
 
 MEASURED = Path(__file__).parents[3] / "reports" / "measured" / "h200" / "microbench"

@@ -9,10 +9,10 @@ import pytest
 from typer.models import OptionInfo
 
 from gpusim.cli import app
-from gpusim.commands import calibrate as calibrate_command
 from gpusim.errors import BadInput
-from gpusim.gpu.calibrate.runner import write_rows
-from gpusim.measure.validation import validate as validation
+from gpusim.lab.calibrate import benchmarks
+from gpusim.lab.calibrate.runner import write_rows
+from gpusim.lab.validation import validate as validation
 from gpusim.python.run import read_run
 from gpusim.records import record as records
 from gpusim.results.marks import is_made_by_gpusim
@@ -99,7 +99,7 @@ def here(tmp_path, monkeypatch, finished_run):
     shutil.copy(recorded, measured)
     monkeypatch.setattr(validation, "measured_folder", lambda: tmp_path / "measured")
     monkeypatch.setattr(
-        calibrate_command,
+        benchmarks,
         "calibrate",
         lambda folder, **_: write_rows(folder / "launch.csv", [{"cycles": 1}], {"GPU": "H200", "gpusim": "0"}) or {},
     )

@@ -8,10 +8,10 @@ from doubles.record import SMALLEST, record_of
 
 from gpusim.commands import check as check_command
 from gpusim.commands import validate as validate_command
-from gpusim.measure.tables import error_table
-from gpusim.measure.validation import held_out_log
-from gpusim.measure.validation import validate as validation
-from gpusim.records import halves
+from gpusim.lab.tables import error_table
+from gpusim.lab.validation import trust
+from gpusim.lab.validation import validate as validation
+from gpusim.records import halves, held_out_log
 from gpusim.records import record as records
 from gpusim.records.record import write_record
 
@@ -133,7 +133,7 @@ def test_reports_beside_the_list_of_halves_renew_the_errors_that_ship(gpusim, fo
     """Anywhere else they do not."""
     shipped = folder / "shipped" / "h200.json"
     monkeypatch.setattr(validate_command, "halves_file", lambda: folder / "halves.toml")
-    monkeypatch.setattr(validate_command, "trust_file", lambda _: shipped)
+    monkeypatch.setattr(trust, "trust_file", lambda _: shipped)
 
     gpusim("validate", *FAST, "--only", "*", "--out", folder / "out")
     assert not shipped.exists()

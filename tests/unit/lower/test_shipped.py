@@ -27,7 +27,7 @@ from gpusim.families.registry import family_of
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.shipped import INDEX, find_stream
 from gpusim.machine.load import load_machine
-from gpusim.measure.ship_streams import scenarios_with_streams
+from gpusim.lab.ship_streams import scenarios_with_streams
 
 assert Path(gpusim.__file__).is_relative_to(sys.argv[1]), gpusim.__file__
 assert INDEX.is_relative_to(sys.argv[1])

@@ -21,7 +21,7 @@ SHIPPED = sorted(path for path in SCENARIOS.glob("*.toml") if load_scenario(path
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_scenario_has_its_stream(path):
     """
-    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.measure.ship_streams` writes them anew.
+    Of its kernel as it stands in kernels_cuda/: `python -m gpusim.lab.ship_streams` writes them anew.
     """
     scenario = load_scenario(path)
     architecture = load_machine(scenario.machine).compute_capability

@@ -8,7 +8,7 @@ import pytest
 from doubles.record import SMALLEST, record_of
 
 from gpusim.errors import BadInput
-from gpusim.measure.repeats import COLD_LAUNCHES
+from gpusim.lab.recording.repeats import COLD_LAUNCHES
 from gpusim.records.record import load_record, measured_folder, write_record
 from gpusim.records.repeats import REPEATED, REPEATS_FILE, REPEATS_FILES
 

@@ -8,8 +8,8 @@ from gpusim.element_types import MMA_SHAPES
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.specialise import specialise
 from gpusim.families.registry import load_scenario
+from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.machine import load_machine
-from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.scenario.catalogue import recordable_scenarios
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "data" / "cutlass_h200.json"

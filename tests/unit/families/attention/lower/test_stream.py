@@ -14,8 +14,8 @@ from gpusim.families.attention.program.step import Step
 from gpusim.families.attention.schedule import FusedKernel, cta_program
 from gpusim.families.attention.tile.blocks import cta_blocks
 from gpusim.families.registry import parse_scenario
+from gpusim.lab.validation.cutlass import committed_rows, cutlass_rows
 from gpusim.machine import load_machine
-from gpusim.measure.validation.cutlass import committed_rows, cutlass_rows
 from gpusim.schedule.counts import count
 from gpusim.verbs.simulate import simulate
 

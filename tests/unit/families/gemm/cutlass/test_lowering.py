@@ -8,9 +8,9 @@ import pytest
 from gpusim.errors import BadInput
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario, named_scenario, parse_scenario
+from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
-from gpusim.measure.tables.speed_table import scenario_of
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.verbs.simulate import simulate
 

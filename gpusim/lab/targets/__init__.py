@@ -1,0 +1,6 @@
+"""
+Whether the machine code of every kind of kernel can be followed on every target.
+
+Its face is ``python -m gpusim.lab.targets``: it compiles, emulates and aligns one kernel for each combination of
+target, family, types, layout, tile, stages and iterator. It never simulates, and needs a CUDA compiler but no GPU.
+"""

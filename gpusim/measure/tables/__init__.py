@@ -1,6 +1,0 @@
-"""
-The tables over committed records: errors of the simulation, speed beside CUTLASS, attention beside others.
-
-Its face is one command for each table, ``python -m gpusim.measure.tables.speed_table`` for example, as ``make reports``
-runs them. It reads records and simulates, and never measures.
-"""
