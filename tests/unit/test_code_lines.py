@@ -32,3 +32,14 @@ def test_the_command_adds_up_rooms(tmp_path, capsys):
     assert capsys.readouterr().out == "     3 sim\n     1 cli.py\n4\n"
     assert code_lines.main([str(tmp_path)]) == 0
     assert capsys.readouterr().out == "4\n"
+
+
+def test_a_room_is_left_out(tmp_path, capsys):
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "bench.py").write_text("a = 1\nb = 2\n")
+    (tmp_path / "cli.py").write_text("d = 4\n")
+
+    assert code_lines.main([str(tmp_path), "--without", "lab"]) == 0
+    assert capsys.readouterr().out == "1\n"
+    with pytest.raises(SystemExit):
+        code_lines.main([str(tmp_path), "--without", "labs"])
