@@ -54,14 +54,14 @@ OF_THE_CORE = (
     "tests/contract/test_chip_slices.py",
     "tests/contract/test_chip_stores.py",
     "tests/unit/sim/core",
-    "tests/golden/test_astern.py",
-    "tests/golden/test_cpcs.py",
-    "tests/golden/test_leaving.py",
-    "tests/golden/test_mixed.py",
-    "tests/golden/test_issue_and_queues.py",
+    "tests/lab/fit/chip/test_astern.py",
+    "tests/lab/fit/chip/test_cpcs.py",
+    "tests/lab/fit/chip/test_leaving.py",
+    "tests/lab/fit/chip/test_mixed.py",
+    "tests/lab/fit/sm/test_issue_and_queues.py",
 )
 OF_FIGURES = (
-    "tests/golden/test_h200_figures.py",
+    "tests/lab/fit/test_h200_figures.py",
     "tests/unit/machine",
     "tests/lab/tables/test_figure_table.py",
 )

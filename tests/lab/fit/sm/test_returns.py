@@ -15,7 +15,7 @@ from gpusim.sim.footprint import l1_wavefronts
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-RETURNS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "returns")
+RETURNS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "returns")
 LOADS, PITCH = 4, 16384
 """Of a warp's round, each into registers of its own; and bytes from one row to the next."""
 

@@ -10,7 +10,7 @@ from gpusim.lab.calibrate.broadcast.patterns import NO_LANE, patterns
 from gpusim.lab.calibrate.runner import read_rows
 from gpusim.layout.banks import access_ideal, access_wavefronts
 
-ROWS = read_rows(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench" / "broadcast.csv")
+ROWS = read_rows(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench" / "broadcast.csv")
 COUNTER = {"load": "ld", "ldmatrix": "ld", "store": "st"}
 
 

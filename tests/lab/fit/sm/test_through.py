@@ -10,7 +10,7 @@ from gpusim.lab.calibrate.tiles import THROUGH_PITCH, THROUGH_SHAPES
 from gpusim.layout.banks import access_wavefronts
 from gpusim.sim.footprint import l1_wavefronts
 
-THROUGH = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "through")
+THROUGH = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "through")
 LANES = np.arange(32)
 ACTIVE = np.ones(32, dtype=bool)
 BESIDE = 1.1

@@ -10,7 +10,7 @@ from gpusim.machine import load_machine
 SOURCE = "microbench-h200"
 FIGURES = {figure.key: figure for figure in load_machine("h200").figures}
 MEASURED = [key for key, figure in FIGURES.items() if figure.source == SOURCE]
-DERIVED = derive(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench")
+DERIVED = derive(Path(__file__).parents[3] / "reports" / "measured" / "h200" / "microbench")
 
 NO_TIME = {
     "tensor.m16n8k64.s4.s32.interval": "ptxas emulates the instruction (D27)",

@@ -10,7 +10,7 @@ from gpusim.lab.calibrate.tiles import CROSSED_MOST
 from gpusim.machine import load_machine
 from gpusim.sim.figures import figures_of
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 CROSSED, ATOMICS = (MeasuredTable(MEASURED, name) for name in ("crossed", "atomics"))
 H200 = load_machine("h200")
 COPY_BYTES, CYCLES = 512, 3000

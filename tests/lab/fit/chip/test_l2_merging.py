@@ -12,7 +12,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.figures import figures_of
 
-HITS = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench" / "hits.csv"
+HITS = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench" / "hits.csv"
 MACHINE = load_machine("h200")
 SMS, TILES, COPIES = 132, 4, 32
 """CTAs that read the same tiles, one on each SM; a tile is 32 copies of a warp, of four whole lines each."""

@@ -12,7 +12,7 @@ from gpusim.sim.core.constants import COMMIT, DEPBAR, PIPE
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-STRIDES = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "strides")
+STRIDES = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "strides")
 ROWS = [{name: float(value) for name, value in row.items()} for row in STRIDES.rows()]
 WARPS, COPIES, PENDING, PITCH, FIRST, SECOND = 8, 4, 3, 16384, 1, 2
 """Of strides.cu; and the scoreboards of the addresses of a round's copies."""

@@ -11,7 +11,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.core.constants import BAR, SHARED
 from gpusim.sim.figures import figures_of
 
-FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+FOLDER = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 ARRIVED, STORED = (MeasuredTable(FOLDER, name) for name in ("arrived", "stored"))
 FIGURES = figures_of(load_machine("h200"), 0, busy=False)
 

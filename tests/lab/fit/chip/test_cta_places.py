@@ -10,7 +10,7 @@ import pytest
 from gpusim.machine import load_machine
 from gpusim.sim.cta_scheduler import first_places
 
-MICROBENCH = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+MICROBENCH = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 MACHINE = load_machine("h200")
 UNITS = MACHINE.launch.units
 FEW = 16

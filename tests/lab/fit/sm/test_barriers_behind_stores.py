@@ -10,7 +10,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
-BARRED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "barred")
+BARRED = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "barred")
 FIGURES = figures_of(load_machine("h200"), 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
 
 TRIPS = 40

@@ -13,7 +13,7 @@ from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 from gpusim.units import SECTOR_BYTES
 
-TABLE = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "steps")
+TABLE = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "steps")
 H200 = load_machine("h200")
 LOADS, CLOCK = 4, 8
 

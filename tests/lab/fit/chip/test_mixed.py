@@ -15,7 +15,7 @@ from gpusim.sim.cta_scheduler import groups_of
 from gpusim.sim.figures import figures_of
 from gpusim.units import SECTORS_PER_LINE
 
-MIXED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "mixed")
+MIXED = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "mixed")
 H200 = load_machine("h200")
 SMS, BEFORE, CYCLES, TURNS = 132, 5_000, 5_000, 3
 COPIES, PENDING, BYTES, LINES = 8, 3, 512, 4

@@ -13,7 +13,7 @@ from gpusim.sim.core.constants import COMMIT, DEPBAR, PIPE
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-WIDE = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "wide")
+WIDE = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "wide")
 PITCH, PASSES = 16384, 64
 ADDRESS = 24
 """Cycles from a load's value to the next load (machine code, sm_90): two LOP3, VIADD, IADD3 and IMAD.X."""

@@ -13,7 +13,7 @@ from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
-TABLE = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "freed")
+TABLE = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "freed")
 H200 = load_machine("h200")
 CLOCK = 6
 """Cycles that the clock read between the loads and the overwriting takes."""

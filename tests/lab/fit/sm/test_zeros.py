@@ -14,8 +14,8 @@ from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 from gpusim.units import LINE_BYTES, SECTOR_BYTES
 
-TABLE = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "zeros")
-CROSSED = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "crossed")
+TABLE = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "zeros")
+CROSSED = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "crossed")
 H200 = load_machine("h200")
 COPY_BYTES, WAVEFRONTS, MATRICES, MOST = 512, 4, 4, 16
 BEFORE, BEHIND = 25, 15

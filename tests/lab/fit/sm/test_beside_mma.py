@@ -12,7 +12,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.core.constants import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 GAPS, DOMAINS = (MeasuredTable(MEASURED, name) for name in ("gaps", "domains"))
 H200 = load_machine("h200")
 FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)

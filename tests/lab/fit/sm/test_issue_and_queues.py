@@ -11,7 +11,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.core.constants import PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 HELD, CHOSEN, ELDERS, STORED, QUEUED, FILLS = (
     MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders", "shared", "queued", "fills")
 )

@@ -16,7 +16,7 @@ from gpusim.sim.footprint import IN_L2
 from gpusim.sim.run import run_chip
 from gpusim.sim.tables import code_of
 
-LEAVING = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "leaving")
+LEAVING = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "leaving")
 H200 = load_machine("h200")
 FEW = 2
 """Stores of each warp that the SM's buffers hold."""

@@ -13,7 +13,7 @@ from gpusim.machine import load_machine
 from gpusim.sim.footprint import line_requests
 
 MACHINE = load_machine("h200")
-FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+FOLDER = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 SIDES, SPLITS, STANDSTILLS = (MeasuredTable(FOLDER, name) for name in ("sides", "splits", "standstills"))
 
 WARPS, COPIES = 4, 8

@@ -14,7 +14,7 @@ from gpusim.sim.cta_scheduler import groups_of
 from gpusim.sim.figures import figures_of
 from gpusim.units import LINE_BYTES
 
-CPCS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "cpcs")
+CPCS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "cpcs")
 H200 = load_machine("h200")
 SMS, CYCLES = 132, 40_000
 GROUPS, BYTES = 8 * 4, 4096

@@ -13,7 +13,7 @@ from gpusim.sim.core.constants import MILLI
 from gpusim.sim.figures import figures_of
 from gpusim.units import SECTOR_BYTES
 
-ASTERN = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "astern")
+ASTERN = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "astern")
 H200 = load_machine("h200")
 STORING, SECTORS, WAVEFRONTS = 4, 16, 4
 FEW = (2, 4, 8)

@@ -16,7 +16,7 @@ from gpusim.scenario.catalogue import recordable_scenarios
 from gpusim.sim import launch as launches
 from gpusim.verbs.simulate import simulate
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "lives" / "lives.csv"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "lives" / "lives.csv"
 FILES = {path.stem: path for path in recordable_scenarios()}
 SMS = 132
 AT_ONCE = 4000

@@ -21,7 +21,7 @@ from gpusim.sim.tables import code_of
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-GRIDS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "grids")
+GRIDS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "grids")
 SMS, WARPS, COPIES, ROWS_OF_A_COPY, ROWS = 132, 4, 8, 16, 64
 """Tiles of 64 rows of each of two operands, 128 bytes of each row: a copy of four warps has 16 of them."""
 

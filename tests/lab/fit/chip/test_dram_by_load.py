@@ -11,7 +11,7 @@ from doubles.by_hand import quiet
 from gpusim.machine import load_machine
 from gpusim.sim.figures import figures_of
 
-ROWS = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench" / "rows.csv"
+ROWS = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench" / "rows.csv"
 MACHINE = load_machine("h200")
 SMS, LINES, LINE_BYTES = 132, 64, 128
 """SMs of the chip, and a tile of 8 KB."""

@@ -8,7 +8,7 @@ import pytest
 from gpusim.lab.calibrate.runner import read_rows
 from gpusim.machine import load_machine
 
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200"
 BEHIND_A_BRANCH = ("wait", "branch_resolving", "no_instructions")
 LEAST_SAMPLES = 5
 """Samples of an issue, in the mean over a loop, below which they say too little."""

@@ -16,7 +16,7 @@ from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-BURSTS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "bursts")
+BURSTS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "bursts")
 ROWS, WARPS, LOADS = (64, 128), (1, 4, 8, 16), (1, 4, 8)
 
 TRIPS, PITCH = 60, 16384

@@ -14,7 +14,7 @@ from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.units import LINE_BYTES
 
 MACHINE = load_machine("h200")
-MEASURED = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 FLIGHT = MeasuredTable(MEASURED, "flight")
 ROWS = [{name: float(value) for name, value in row.items()} for row in FLIGHT.rows(loaders=0, shared_by=1)]
 PITCH = 512

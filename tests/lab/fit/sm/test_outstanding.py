@@ -15,7 +15,7 @@ from gpusim.sim.footprint import IN_L2
 from gpusim.units import SECTOR_BYTES
 
 MACHINE = load_machine("h200")
-BURSTS = MeasuredTable(Path(__file__).parents[2] / "reports" / "measured" / "h200" / "microbench", "outstanding")
+BURSTS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "outstanding")
 WARPS, EACH, PAUSE = 16, 24, 250
 FAR = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0, l2_far_percent=0)
 SLOW, NEAR = 3000, 250
