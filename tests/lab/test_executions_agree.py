@@ -91,6 +91,7 @@ def test_without_a_compiled_core_there_is_nothing_to_compare(monkeypatch, capsys
     assert capsys.readouterr().err == "error: there is no compiled core to compare: nobody compiled it\n"
 
 
+@pytest.mark.reports
 def test_the_committed_report_has_every_recorded_scenario_or_says_why_not():
     text = REPORT.read_text()
     rows = re.findall(r"^\| (\w+) \| \d \| [\d,]+ \| ([\d,]+) \| ([\d,]+) \|$", text, re.MULTILINE)

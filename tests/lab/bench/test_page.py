@@ -65,10 +65,12 @@ def test_every_peer_stands_beside_it_with_its_source():
 # --- what is committed ---
 
 
+@pytest.mark.reports
 def test_the_committed_page_is_that_of_the_committed_figures():
     assert (REPORTS / "bench.md").read_text() == bench_page(load_bench(REPORTS / "bench.json"))
 
 
+@pytest.mark.reports
 def test_the_committed_report_measures_every_bar_or_says_that_it_is_in_part():
     report = load_bench(REPORTS / "bench.json")
     missing = [bar.what for bar in bars(report) if bar.met is None]

@@ -10,6 +10,7 @@ from gpusim.machine import load_machine, machine_names
 COMMITTED = Path(__file__).parents[3] / "reports" / "figures.md"
 
 
+@pytest.mark.reports
 def test_the_committed_table_is_that_of_the_machine_files(tmp_path):
     assert main(["--out", str(tmp_path / "figures.md")]) == 0
 

@@ -103,6 +103,7 @@ def test_the_page_has_errors_by_what_is_left_out_and_whole_loops():
     assert text.index("## Loads and stores") < text.index("| LDG | 1 | 2.0 % | -2.0 % | -2.0 % | 0.0 % | +0.0 % |")
 
 
+@pytest.mark.reports
 def test_the_committed_page_has_all_that_was_measured():
     text = COMMITTED.read_text()
 

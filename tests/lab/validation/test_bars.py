@@ -27,6 +27,7 @@ def reports(tmp_path):
     return tmp_path
 
 
+@pytest.mark.reports
 def test_the_committed_page_is_of_the_committed_reports():
     assert (reports_folder() / "validation" / "bars.md").read_text() == page(tuple(bars(reports_folder())))
 
