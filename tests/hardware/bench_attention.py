@@ -18,7 +18,7 @@ from gpusim.families.attention.tensors import make_attention_tensors
 from gpusim.gpu.device import environment, import_cupy
 from gpusim.gpu.module import load_kernels
 from gpusim.gpu.run import BATCHES, LAUNCHES, check_numerics, time_loop
-from gpusim.lab.tables.attention_table import CTAS_PER_SM, DEFAULT_TILE
+from gpusim.lab.tables.attention_table import COMPARED_CTAS_PER_SM, DEFAULT_TILE
 
 ROWS = Path("tests/golden/data/attention_h200.json")
 """Measured figures of CUTLASS's fused attention and of PyTorch's FlashAttention-2 on an H200, by shape."""
@@ -77,7 +77,7 @@ def beside_cutlass(cupy: Any, row: dict[str, Any], seed: int) -> Iterator[dict[s
     """The schedule ``attention`` at the block sizes of one of CUTLASS's measured rows."""
     tile = {key: row[key] for key in ("queries_per_block", "keys_per_block")}
     scenario = scenario_of(row, "attention", **tile)
-    what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": CTAS_PER_SM}
+    what = {"schedule": "attention", **_shape(row), **tile, "ctas_per_sm": COMPARED_CTAS_PER_SM}
     found = _attempt(what, partial(_measured, cupy, scenario, seed))
     if "us" in found:
         found |= {"cutlass_us": row["loop_us_median"], "speed": round(row["loop_us_median"] / found["us"], 3)}
