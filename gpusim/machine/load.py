@@ -17,7 +17,7 @@ from gpusim.machine.changes import BadFigure, MachineChoice, in_proportion, read
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited, printed_value
 from gpusim.machine.keys import NOT_SIMULATED, TENSOR_NAME, figure_key, figure_keys, hints_of
 from gpusim.machine.masks import tell_anew
-from gpusim.machine.spec import PIPES, DramLateSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
+from gpusim.machine.spec import PIPES, DramLateSpec, DramSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
 from gpusim.machine.text_file import parse_toml, read_text_file
 from gpusim.units import VECTOR_BITS
 
@@ -258,6 +258,16 @@ class _Reader:
             if not late and found is None:
                 raise self._refuse(f"dram.{name} must be given where there is no dram.late", None, f"dram.{name}")
 
+    def _require_write_queue(self, dram: DramSpec) -> None:
+        """Refuse two sizes of DRAM's queue of writes, and none."""
+        if dram.turns is not None and dram.write_queue is not None:
+            raise BadInput(
+                "dram.write_queue must be left out beside dram.turns, whose gathered says what a channel holds,"
+                f" got {dram.write_queue} ({self._where}: dram.write_queue)"
+            )
+        if dram.turns is None and dram.write_queue is None:
+            raise self._refuse("dram.write_queue must be given where there is no dram.turns", None, "dram.write_queue")
+
     def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
         """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""
         if sum(units.sizes) != sms:
@@ -278,6 +288,7 @@ class _Reader:
         self._require_banks(machine)
         self._require_latencies(machine)
         self._require_quantiles(machine)
+        self._require_write_queue(machine.dram)
         latencies = machine.dram.latencies
         if list(latencies) != sorted(latencies):
             raise BadInput(

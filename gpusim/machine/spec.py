@@ -513,6 +513,8 @@ class DramSpec:
         latency_most: Cycles that all misses take at most.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
+        write_queue: Bytes of writes that all channels together hold; what is stored beyond them waits. None where
+            ``turns`` says what a channel gathers.
         banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
         turns: What a channel loses where it is read and written; None where that is not known, and it loses nothing.
         late: Which loads come late, and together; None where that is not known, and each is late by itself.
@@ -526,6 +528,7 @@ class DramSpec:
     latency_most: Annotated[int | None, FigureUnit("cycles", lower=10)]
     bandwidth_gb_s: Annotated[int, FigureUnit("GB/s")]
     achievable_percent: Annotated[int, FigureUnit("percent", 1, 100)]
+    write_queue: Annotated[int | None, FigureUnit("bytes", 64, 1 << 26)]
     banks: DramBanksSpec | None
     turns: DramTurnsSpec | None
     late: DramLateSpec | None

@@ -87,8 +87,7 @@ def resources(machine: Machine, work: Work, spans: RunSpans) -> tuple[Resource, 
     Where a launch multiplies, tensor cores slow the SMs' clock down, and those of the L2 and DRAM go on (D25). Copies
     of cp.async count in the data stage where they write zeros, as ncu counts them; what others bring goes past it. The
     L2's peak is what all SMs can read at once: stores beside that go a way of their own (D10), so it
-    can move more than that figure, and its use is then shown as 100 %. DRAM's peak is what a stream reaches; it can be
-    used for more than 100 % where no store waits for it (D37).
+    can move more than that figure, and its use is then shown as 100 %. DRAM's peak is what a stream reaches.
 
     Args:
         machine: The machine.

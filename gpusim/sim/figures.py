@@ -3,7 +3,7 @@
 import sys
 from typing import NamedTuple
 
-from gpusim.machine.spec import Machine
+from gpusim.machine.spec import DramSpec, Machine
 from gpusim.sim.code import port_count
 from gpusim.sim.core.constants import PERCENT
 from gpusim.units import PAGE_LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE
@@ -74,7 +74,8 @@ class Figures(NamedTuple):
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
         dram_write_percent: What a byte that is written takes of a channel's time, in per cent of one that is read.
         dram_lost, dram_gathered, dram_meanwhile: Bytes that a channel could read in the time that it loses to be
-            written and read again, bytes of writes that it gathers before, and those that it could read while it does.
+            written and read again, bytes of writes that it holds before it turns and stores wait, and those that it
+            could read while it does.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
@@ -173,6 +174,14 @@ def _latency(cycles: int, own: int, clock: int) -> int:
     """Return a latency of which so many cycles, or all, are in a clock that goes on, ``clock`` for 100 of the SMs'."""
     own = min(cycles, own)
     return cycles - own + own * 100 // clock
+
+
+def _writes_held(dram: DramSpec) -> int:
+    """Return the bytes of writes that a channel holds before stores wait (D37)."""
+    if dram.turns is not None:
+        return dram.turns.gathered
+    channels = 1 if dram.banks is None else dram.banks.channels
+    return (dram.write_queue or 0) // channels
 
 
 def figures_of(machine: Machine, carve_out: int, *, busy: bool, parameter_lines: int = 1) -> Figures:
@@ -275,7 +284,7 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool, parameter_lines:
         dram_bank_busy=0 if banks is None else banks.busy_ns * machine.clock_mhz * 100 // clock,
         dram_write_percent=PERCENT if turns is None else turns.write_percent,
         dram_lost=0 if turns is None else turns.lost,
-        dram_gathered=0 if turns is None else turns.gathered,
+        dram_gathered=_writes_held(machine.dram),
         dram_meanwhile=0 if turns is None else turns.meanwhile,
         l1_lines=max(0, machine.l1.bytes - carve_out) // machine.l1.line_bytes,
         l2_lines=machine.l2.bytes // machine.l2.partitions // (SECTORS_PER_LINE * SECTOR_BYTES),

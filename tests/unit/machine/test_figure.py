@@ -39,7 +39,7 @@ ONE_IS_ABSURD = re.compile(
     r"|async_copy\.l1_latency"
     r"|l1\.(bytes|line_bytes|sector_bytes|hit_latency)"
     r"|l2\.(bytes|line_bytes|hit_latency|far_latency|write_latency)"
-    r"|dram\.(latency.*|bandwidth_gb_s|late\.(on_time|region_bytes))"
+    r"|dram\.(latency.*|bandwidth_gb_s|write_queue|late\.(on_time|region_bytes))"
     r"|launch\.(idle_clock_percent|cpcs\.percent)"
     r"|instruction_cache\.(line_bytes|l0_bytes|l1_bytes)"
 )

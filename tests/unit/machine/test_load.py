@@ -274,6 +274,19 @@ def test_dram_bytes_per_kilocycle_follow_from_bandwidth_and_clock():
             ),
         ),
         (
+            H200.replace(
+                "[dram]\n", '[dram]\nwrite_queue = { value = 8961, unit = "bytes", kind = "assumed", why = "-" }\n'
+            ),
+            (
+                "dram.write_queue must be left out beside dram.turns, whose gathered says what a channel holds,"
+                " got 8961 (x.toml: dram.write_queue)"
+            ),
+        ),
+        (
+            re.sub(r"\[dram\.turns\]\n(?:.+\n)+", "", H200),
+            "dram.write_queue must be given where there is no dram.turns, got nothing (x.toml: dram.write_queue)",
+        ),
+        (
             re.sub(r"\[dram\.late\]\n(?:.+\n)+", "", H200),
             "dram.latency must be given where there is no dram.late, got nothing (x.toml: dram.latency)",
         ),

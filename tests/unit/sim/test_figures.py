@@ -100,7 +100,7 @@ def test_the_figures_of_an_h200_are_those_of_its_file():
         dram_bank_busy=0,
         dram_write_percent=100,
         dram_lost=0,
-        dram_gathered=0,
+        dram_gathered=1684668,
         dram_meanwhile=0,
         l1_lines=1264,
         l2_lines=245760,
@@ -249,3 +249,12 @@ def test_each_further_line_of_parameters_takes_what_its_first_read_does():
 
     assert (first, second - first, tenth - first) == (h200.constant_cache.miss_latency, 59, 9 * 59)
     assert figures_of(H200, 0, busy=False, parameter_lines=10).constant_miss == H200.constant_cache.miss_latency
+
+
+def test_a_channel_holds_its_part_of_dram_s_queue_of_writes():
+    """Where DRAM has no turns: all of it where the channels are not known."""
+    banked = replace(H200.dram, write_queue=3200, banks=DramBanksSpec(channels=32, per_channel=16, busy_ns=50))
+
+    assert figures_of(H200, 0, busy=False).dram_gathered == H200.dram.write_queue
+    assert figures_of(replace(H200, dram=banked), 0, busy=False).dram_gathered == 100
+    assert figures_of(load_machine("h200"), 0, busy=False).dram_gathered == 8961
