@@ -117,9 +117,10 @@ images: committed $(READY) $(CORE)
 	$(VENV)/bin/gpusim plot runs/images/attention_64x64 conflicts --out docs/images/attention_conflicts.png --force
 	$(VENV)/bin/gpusim plot runs/images/flash_128x64 overlap --out docs/images/flash_overlap.png --force
 
-# The picture of the rooms and their imports, in docs/architecture.md.
+# The pictures of the rooms and their imports, in docs/architecture.md, and of the machine's units, in docs/machine/index.md.
 rooms: $(READY)
 	$(VENV)/bin/python docs/rooms.py
+	$(VENV)/bin/python docs/units.py
 
 # The tables over the committed records, and the pictures of measured over simulated pipelines, which come first.
 reports: committed $(READY) $(CORE)

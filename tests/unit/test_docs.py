@@ -37,6 +37,9 @@ WRITTEN = {
 }
 
 
+MEASURED = tuple(ROOT / "reports" / "measured" / folder for folder in ("", "h200", "h200/microbench"))
+"""Where a file lies whose name is evidence on a page of the machine."""
+
 SIMULATING = {"how-to.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
 """Pages whose examples take five seconds or more."""
 
@@ -152,13 +155,13 @@ def is_stage(name):
 
 
 def is_there(name, page):
-    """Whether a page's path lies at the top of the tree, in gpusim/, beside the page, or among the unit tests."""
+    """Whether a page's path lies at the top of the tree, in gpusim/, beside the page, among unit tests or measured."""
     if MODULE.fullmatch(name):
         return is_module(name)
     if is_stage(name):
         return True
     pattern = re.sub(r"<\w+>", "*", name)
-    folders = (ROOT, ROOT / "gpusim", page.parent, Path(__file__).parent)
+    folders = (ROOT, ROOT / "gpusim", page.parent, Path(__file__).parent, *MEASURED)
     return any(any(folder.glob(each)) for folder in folders for each in (pattern, f"{pattern.rstrip('/')}.py"))
 
 

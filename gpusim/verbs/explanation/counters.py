@@ -1,7 +1,7 @@
 """
 Which of ncu's counters show a kernel's bank conflicts, with their values, and which count something else.
 
-Source: docs/deviations.md, D9, and docs/cross-checking.md.
+Source: docs/machine/data_stage.md, D9, and docs/cross-checking.md.
 """
 
 from collections.abc import Sequence
