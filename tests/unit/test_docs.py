@@ -40,6 +40,9 @@ WRITTEN = {
 MEASURED = tuple(ROOT / "reports" / "measured" / folder for folder in ("", "h200", "h200/microbench"))
 """Where a file lies whose name is evidence on a page of the machine."""
 
+MOST_CELL = 300
+"""Characters of a cell of a table: two lines."""
+
 SIMULATING = {"how-to.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
 """Pages whose examples take five seconds or more."""
 
@@ -112,6 +115,13 @@ def test_every_rule_names_a_test_that_is_there():
     assert len(named) > 10
     for file, function in named:
         assert f"def {function}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_cell_of_a_table_is_longer_than_two_lines(page):
+    rows = [line for line in PAGES[page].read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+
+    assert [cell for row in rows for cell in row.split("|") if len(cell.strip()) > MOST_CELL] == []
 
 
 @pytest.mark.parametrize("page", sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")))
