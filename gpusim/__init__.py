@@ -6,7 +6,7 @@ This file knows the version, and where each public name is defined. A name is im
 """
 
 # Nothing is imported here: an interrupt while a command begins would be a traceback.
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "GpusimError": "gpusim.errors",

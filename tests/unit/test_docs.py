@@ -16,9 +16,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
 
+BESIDE = ("README.md", "CHANGELOG.md", "changelog.d/README.md", "tests/README.md")
+
 PAGES = {
-    page.relative_to(ROOT).as_posix(): page
-    for page in (*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "tests" / "README.md")
+    page.relative_to(ROOT).as_posix(): page for page in (*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in BESIDE))
 }
 
 # A word is a path if it has a slash or one of these endings; a module of gpusim by its dotted name is told apart.
