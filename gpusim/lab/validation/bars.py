@@ -97,73 +97,73 @@ class Doubt:
 
 
 _THROUGH: Final = (
-    "what copies through the L1 bring waits for zeros that are written behind them (32 of an SM with 96 of zeros: 686"
-    " cycles, here 440; a trial), of which convolutions with few k tiles have many"
+    "data of cp.async.ca waits for zeros that are written behind it (32 copies of an SM with 96 of zeros: 686 cycles,"
+    " simulated 440; a trial), of which convolutions with few k tiles have many"
 )
 
 DOUBTS: Final = (
     Doubt(
         "worst",
-        "left-over CTAs: which SMs they go to, and what share those have of the L2 (D24, D33); a convolution's elapsed"
-        " cycles, a kernel of few CTAs' active ones",
+        "left-over CTAs: which SMs they go to, and which share of the L2 these have (D24, D33). Elapsed cycles are"
+        " worst for a convolution, active ones for a kernel of few CTAs",
         "the SMs of all CTAs of that configuration's neighbours (`gpusim.lab.main_loops.lives`, forward convolutions)",
     ),
     Doubt(
         "GEMM",
-        "cold lines, for which CTAs wait too long behind their first copies (stamps.md, from the first wait's begin to"
-        " its end), and DRAM's standstills, which each launch of an H200 meets at another place",
+        "cold lines, for which CTAs wait too long behind their first copies (stamps.md, the first wait), and DRAM's"
+        " refreshes, which each launch of an H200 meets at another phase",
         "that wait by copy: when the lines of each have come, in cold launches of one stamped kernel",
     ),
     Doubt(
         "from cubins",
-        "spilled registers: CUTLASS's analytic convolutions read twelve each k tile, here from the L1 always (D17); 1x1"
-        " ones, whose operands stream through the L1, wait 1,000 cycles a k tile longer on an H200, 3x3 ones 60 to 160;"
-        " and " + _THROUGH,
+        "spilled registers: CUTLASS's analytic convolutions read twelve each k tile, which always hit the simulated L1"
+        " (D17). On an H200 1x1 ones, whose operands stream through the L1, wait 1,000 cycles a k tile longer, 3x3 ones"
+        " 60 to 160. And " + _THROUGH,
         "samples of these kernels by instruction; their spilled registers' lines among those that copies evict from the"
         " L1; the arrival of such data where the zeros that stand before it are known",
     ),
     Doubt(
         "predicted best",
-        "the estimated stream of CUTLASS's fused attention: of 4x16x1024x1024x64, causal, 64x64 is 13.5 % too slow and"
-        " 32x128 7.1 % too fast, so that they end within .3 % of each other and are taken the wrong way round",
+        "the estimated stream of CUTLASS's fused attention: for 4x16x1024x1024x64, causal, 64x64 is 13.5 % too slow and"
+        " 32x128 7.1 % too fast. They end within .3 % of each other and are ranked the wrong way round",
         "both from their cubins, which `from_cubins` does not read, beside the estimated streams, by instruction",
     ),
     Doubt(
         "k tile",
-        "where a kernel of some thousand cycles meets DRAM's standstills is one draw here, and another one in each"
-        " launch of an H200, but that is a part only: of five runs whose starts are a fifth of the period apart the"
-        " median leaves 6.2 and 6.3 % of 7.2 and 6.7 (development 3.1 and 2.8 of 3.2 and 2.8; a trial). K tiles are 3 %"
-        " too short in the mean: CTAs that keep step find their lines asked for by others (D24)",
-        "first what stamps cost, stamped less plain kernels, as stamped main loops are 3.7 % too long here; then steady"
-        " k tiles from the stamps of every k tile, for each SM that shares a line",
+        "a kernel of some thousand cycles meets DRAM's refresh at one phase when it is simulated, and at another in"
+        " each launch of an H200. That is a part only: with the median of five phases 6.2 and 6.3 % remain of 7.2 and"
+        " 6.7 (development 3.1 and 2.8 of 3.2 and 2.8; a trial). K tiles are 3 % too short in the mean: CTAs keep step,"
+        " and too many of their requests are merged (D24)",
+        "first what stamps cost, stamped less plain kernels, as simulated stamped main loops are 3.7 % too long; then"
+        " steady k tiles from the stamps of every k tile, for each SM that shares a line",
     ),
     Doubt(
         "prologue",
-        "code that comes from DRAM: from the first stamp to the first copy all CTAs of a launch take about as long,"
+        "code that comes from DRAM: from the first stamp to the first copy all CTAs of one launch take about as long,"
         " those of another launch up to 700 cycles longer (gemm_swizzle: four CTAs of seven launches, 620 to 1,410; a"
-        " trial); here each line of cold code takes its mean time",
+        " trial). Simulated, each line of cold code takes the mean time",
         "clocks at each line of the code before the first copy, in cold launches of such a kernel, beside lines of data"
         " that one SM reads meanwhile",
     ),
     Doubt(
         "largest reason",
-        "where the MIO is full, short_scoreboard has too much, which an H200 gives to not_selected, dispatch_stall,"
-        " lg_throttle and barrier: there several warps of an SMSP become ready at once",
-        "stores that wait for a queue of their own (lg_throttle): admitted.csv has ldmatrix wait as long behind stores"
-        " of an older CTA as of a younger one, here they wait until an older one has stored all (D4)",
+        "where the MIO is full, short_scoreboard has too much of what an H200 counts as not_selected, dispatch_stall,"
+        " lg_throttle and barrier: on silicon several warps of an SMSP become ready at once",
+        "stores that wait in a queue of their own (lg_throttle): in admitted.csv an ldmatrix waits as long behind"
+        " stores of an older CTA as of a younger one; simulated, it waits until an older one has stored all (D4)",
     ),
     Doubt(
         "L2 sectors read",
-        "CTAs keep step longer than an H200's do, so that too many requests are merged (D24)",
+        "CTAs keep step longer than on an H200, so that too many requests are merged (D24)",
         "clocks of GPCs whose CTAs drift apart, by k tile, of one long GEMM",
     ),
     Doubt(
         "sampled",
-        "of those that share a line fewer are simulated, so that none has asked for it before as often as on a chip"
-        " (D14): active cycles of nine SMs of 64, or seven of 132, are up to 1.8 % too many; elapsed ones hang on the"
-        " last SM, in an exact run, too, which moves by up to 2 % where DRAM answers a cycle later",
-        "a sample whose lines are asked for as early as the first of all that share them does, from the spread of the"
-        " sample's own CTAs; the mean of exact runs whose DRAM answers some cycles later or earlier in the table",
+        "fewer CTAs that share a line are simulated, so that it has been requested before less often than on a chip"
+        " (D14): active cycles of nine SMs of 64, or seven of 132, are up to 1.8 % too many. Elapsed ones depend on the"
+        " last SM: an exact run, too, moves by up to 2 % where DRAM answers a cycle later",
+        "a sample whose lines are requested as early as by the first of all CTAs that share them, from the spread of"
+        " the sample's own CTAs; the mean of exact runs whose DRAM answers some cycles later or earlier",
     ),
 )
 """What is suspected, in the order in which it is looked for."""
@@ -302,10 +302,11 @@ def page(found: Sequence[CycleBar]) -> str:
         for bar in found
     ]
     if missed:
-        lines += ["", "## Missed", "", table_row("figures", "suspected", "experiment"), "|---|---|---|"]
+        lines += ["", "## Missed", "", "What is suspected of each, and which experiment would decide.", ""]
     for doubt in dict.fromkeys((bar.suspected, bar.experiment) for bar in missed):
         named = "; ".join(bar.what for bar in missed if (bar.suspected, bar.experiment) == doubt)
-        lines.append(table_row(named, *doubt))
+        suspected, experiment = doubt
+        lines.append(f"- **{named}**: {suspected}. *Decides:* {experiment}.")
     lines += ["", "## Not in the table", "", *(f"- {line}" for line in NOT_MEASURED)]
     return "\n".join(lines) + "\n"
 
