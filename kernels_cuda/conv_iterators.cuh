@@ -1,5 +1,5 @@
 // Global addresses and predicates of conv2d forward: the analytic activation and filter iterators, which work out the
-// coordinate of every access anew. Mirrors gpusim/families/gemm/fprop_iterators.py.
+// coordinate of every access anew. Mirrors gpusim/families/conv/fprop/iterators.py.
 #pragma once
 
 #include "conv_reach.cuh"

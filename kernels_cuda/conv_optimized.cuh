@@ -1,5 +1,5 @@
 // Global addresses and predicates of conv2d forward without coordinates: the optimized activation and filter iterators,
-// pointers that step and filter bit masks. Mirrors gpusim/families/gemm/fprop_optimized.py.
+// pointers that step and filter bit masks. Mirrors gpusim/families/conv/fprop/optimized.py.
 #pragma once
 
 #include "conv_reach.cuh"

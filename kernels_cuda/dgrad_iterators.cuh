@@ -1,5 +1,5 @@
 // Global addresses and predicates of conv2d dgrad at stride 1: the analytic output-gradient and filter iterators, which
-// work out the coordinate of every access anew. Mirrors gpusim/families/dgrad/iterators.py.
+// work out the coordinate of every access anew. Mirrors gpusim/families/conv/dgrad/iterators.py.
 #pragma once
 
 #include "conv_shape.cuh"

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from gpusim.arguments import plain_table
 from gpusim.families.attention.family import ATTENTION
-from gpusim.families.dgrad.family import DGRAD
+from gpusim.families.conv.family import CONV
 from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
 from gpusim.scenario import read
@@ -19,7 +19,7 @@ from gpusim.scenario.text import Origin
 
 FAMILIES: Final[tuple[Family, ...]] = (
     GEMM,
-    DGRAD,
+    CONV,
     ATTENTION,
 )
 """All families. ``docs/architecture.md`` describes how to add one."""

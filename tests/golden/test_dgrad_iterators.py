@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from problems.recorded import conv_shape, recorded_map
 
-from gpusim.families.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
+from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
 from gpusim.tile.extents import implicit_gemm_k_iterations
 
 DATA = Path(__file__).parent / "data"

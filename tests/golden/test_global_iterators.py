@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from problems.recorded import conv_shape, recorded_map
 
-from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator
-from gpusim.families.gemm.fprop_optimized import (
+from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator
+from gpusim.families.conv.fprop.optimized import (
     ActivationIteratorOptimized,
     FilterIteratorOptimized,
     activation_steps,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.schedule import TileKernel
 from gpusim.scenario.gemm import GemmScenario

@@ -1,7 +1,6 @@
-"""Registers GEMMs and convolutions as a family, with their problem kinds."""
+"""Registers the GEMMs as a family, with their problem kind."""
 
 from gpusim.families.family import Family
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.scenario.checks import check
 from gpusim.scenario.gemm import GemmScenario
@@ -10,8 +9,5 @@ from gpusim.scenario.read import Kind
 
 GEMM = Family(
     "gpusim.families.gemm",
-    (
-        Kind("gemm", GemmProblem, Kernel, GemmScenario, check, {"kernel.iterator": GemmProblem.has_iterators}),
-        Kind("conv2d_fprop", Conv2dFpropProblem, Kernel, GemmScenario, check),
-    ),
+    (Kind("gemm", GemmProblem, Kernel, GemmScenario, check, {"kernel.iterator": GemmProblem.has_iterators}),),
 )

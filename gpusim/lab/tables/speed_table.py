@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import CannotRun, exit_code_of
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.lab.tables.page import put_page, table_row
 from gpusim.records.check_table import number

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems.small import as_given
 
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.numerics.elements import as_multiplied
 from gpusim.numerics.reference import (

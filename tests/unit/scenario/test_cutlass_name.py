@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.registry import named_scenario, parse_scenario
 from gpusim.scenario import cutlass_library as library

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.registry import load_scenario, parse_scenario, scenario_of
 from gpusim.machine import machine_names
 from gpusim.scenario.text import write_toml

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.schedule import TileKernel
 from gpusim.scenario.gemm import GemmScenario

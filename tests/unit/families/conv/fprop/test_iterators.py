@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator
-from gpusim.families.gemm.fprop_optimized import ActivationIteratorOptimized, FilterIteratorOptimized, walk_steps
+from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator
+from gpusim.families.conv.fprop.optimized import ActivationIteratorOptimized, FilterIteratorOptimized, walk_steps
 from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
 from gpusim.tile.thread_map import crosswise_thread_map
 

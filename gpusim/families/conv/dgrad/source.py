@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
-from gpusim.families.dgrad.iterators import DgradFilterIterator, DgradIterator, OutputGradientIterator
+from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, DgradIterator, OutputGradientIterator
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.iterator_arithmetic import DIVIDE, INDEX_VEC, walk_arithmetic
 from gpusim.tile.operand import IteratorArithmetic, Side, Source

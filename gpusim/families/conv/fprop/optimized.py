@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator, FpropIterator
+from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator, FpropIterator
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import over_lanes
 from gpusim.tile.thread_map import ThreadMap

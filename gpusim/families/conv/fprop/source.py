@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy.typing as npt
 
-from gpusim.families.gemm.fprop_iterators import ActivationIterator, FilterIterator, FpropIterator
-from gpusim.families.gemm.fprop_optimized import ActivationIteratorOptimized, FilterIteratorOptimized
+from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator, FpropIterator
+from gpusim.families.conv.fprop.optimized import ActivationIteratorOptimized, FilterIteratorOptimized
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.iterator_arithmetic import ADD_64, DIVIDE, INDEX_VEC, MASK_BIT, walk_arithmetic
 from gpusim.tile.operand import IteratorArithmetic, Side, Source

@@ -1,6 +1,7 @@
-"""The family of the convolution's gradient to its activation, and how its scenarios are read."""
+"""Registers the 2-d convolutions as a family, with a problem kind for each operator."""
 
-from gpusim.families.dgrad.problem import Conv2dDgradProblem
+from gpusim.families.conv.dgrad.problem import Conv2dDgradProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
 from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
@@ -10,9 +11,10 @@ from gpusim.scenario.kernel import Kernel
 from gpusim.scenario.models import values_of_types
 from gpusim.scenario.read import Kind
 
-DGRAD = Family(
-    "gpusim.families.dgrad",
+CONV = Family(
+    "gpusim.families.conv",
     (
+        Kind("conv2d_fprop", Conv2dFpropProblem, Kernel, GemmScenario, check),
         Kind(
             "conv2d_dgrad",
             Conv2dDgradProblem,

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.dgrad.source import DgradSource
+from gpusim.families.conv.dgrad.source import DgradSource
 from gpusim.families.gemm.gemm import TRANSPOSABLE_BITS
 from gpusim.layout.matrix import MatrixView
 from gpusim.scenario.convolution import Convolution

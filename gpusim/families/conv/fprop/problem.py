@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from gpusim.element_types import element_bits
-from gpusim.families.gemm.fprop import FpropSource
-from gpusim.families.gemm.fprop_optimized import MASK_BITS
+from gpusim.families.conv.fprop.optimized import MASK_BITS
+from gpusim.families.conv.fprop.source import FpropSource
 from gpusim.layout.matrix import MatrixView
 from gpusim.scenario.convolution import Convolution
 from gpusim.scenario.product import Axes, Walked

@@ -77,10 +77,10 @@ def test_what_the_kernel_does_not_compute_is_refused(problem, kernel, message):
         scenario(KERNEL | kernel, **problem)
 
 
-def test_it_is_a_family_of_its_own_whose_stages_are_the_gemms():
+def test_its_family_is_that_of_convolutions_whose_stages_are_the_gemms():
     family = family_of(scenario())
 
-    assert family.folder == "gpusim.families.dgrad"
+    assert family.folder == "gpusim.families.conv"
     assert family.stage("timed").__name__ == "gpusim.families.gemm.timed"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.families.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
+from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
 from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
 from gpusim.tile.thread_map import congruous_thread_map, crosswise_thread_map
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.families.gemm.conv2d import Conv2dFpropProblem
+from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.registry import parse_scenario
 
 

@@ -1,0 +1,5 @@
+"""
+What a forward convolution asks of a tile kernel: its problem and its global iterators, analytic and optimized.
+
+Its face is ``problem.Conv2dFpropProblem``. It knows the walk that all convolutions share, and never another operator.
+"""
