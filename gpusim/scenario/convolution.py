@@ -11,7 +11,7 @@ from gpusim.scenario.models import Extent, Offsets, Pair
 from gpusim.scenario.product import MatrixProduct, ProblemSize
 from gpusim.scenario.text import Origin
 from gpusim.tile.extents import ConvOperator, ConvShape, GemmExtents, ceil_div, implicit_gemm_extents
-from gpusim.tile.extents import implicit_gemm_k_iterations as k_iterations_of
+from gpusim.tile.k_walk import KWalk, implicit_gemm_walk
 
 
 class Convolution(MatrixProduct):
@@ -101,9 +101,13 @@ class Convolution(MatrixProduct):
         """Elements from one position (pixel) of the source and output tensors to the next."""
         return self.extents.n
 
+    def walk(self, tile_k: int) -> KWalk:
+        """Return the walk over filter positions and summed channels."""
+        return implicit_gemm_walk(self.shape, self.operator, tile_k)
+
     def k_iterations(self, tile_k: int, slice_: int) -> int:  # noqa: ARG002 - all slices have as many
         """Return the number of k tiles of one split-K slice."""
-        return k_iterations_of(self.shape, tile_k, self.operator)
+        return self.walk(tile_k).k_tiles
 
     @property
     def k_tiles_per_interval(self) -> int:
@@ -125,12 +129,8 @@ class Convolution(MatrixProduct):
         return self.channels * self.r * self.s
 
     def slice_of_summed(self, tile_k: int) -> IntArray:
-        """
-        Return the split-K slice that sums each channel. Shape (channels,).
-
-        Channel tiles are dealt out to the slices in turn: ``advance`` steps over all slices' tiles.
-        """
-        return (np.arange(self.channels, dtype=np.int64) // tile_k) % self.split_k_slices
+        """Return the split-K slice that sums each channel. Shape (channels,)."""
+        return self.walk(tile_k).slice_of_summed
 
     def summed_tiles(self, tile_k: int, owned: IntArray) -> Iterator[slice]:
         """Yield the channel tiles of one slice, each for all filter positions at once."""
@@ -203,7 +203,7 @@ class Convolution(MatrixProduct):
             rows={name: extent for name, extent in result.items() if name != column},
             column=column,
             summed=summed,
-            k_tiles=self.r * self.s * ceil_div(ceil_div(self.channels, self.split_k_slices), tile_k),
+            k_tiles=self.walk(tile_k).k_tiles,
             tensors={
                 "the activation": activation,
                 "the filter": {"k": self.k, "r": self.r, "s": self.s, "c": self.c},

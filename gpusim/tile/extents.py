@@ -71,28 +71,6 @@ def implicit_gemm_extents(shape: ConvShape, operator: ConvOperator = "fprop") ->
             return GemmExtents(shape.k, positions * shape.c, shape.n * shape.p * shape.q)
 
 
-def implicit_gemm_k_iterations(shape: ConvShape, tile_k: int, operator: ConvOperator = "fprop") -> int:
-    """
-    Count the k tiles of one split-K slice of an implicit GEMM, a number that is the same for every slice.
-
-    A k tile of fprop and dgrad is one filter position and ``tile_k`` channels, so a ragged channel count
-    costs a whole tile at every position.
-
-    Not modelled: fixed- and few-channels iterators, grouped convolution, strided dgrad.
-
-    Source: CUTLASS include/cutlass/conv/conv2d_problem_size.h, implicit_gemm_k_iterations;
-    golden swizzle_conv_tiled_shapes.json and the headers of gmem_fprop_*.json.
-    """
-    match operator:
-        case "fprop":
-            positions, reduced = shape.r * shape.s, shape.c
-        case "dgrad":
-            positions, reduced = shape.r * shape.s, shape.k
-        case "wgrad":
-            positions, reduced = 1, shape.n * shape.p * shape.q
-    return positions * ceil_div(ceil_div(reduced, shape.split_k_slices), tile_k)
-
-
 @lru_cache(maxsize=64)
 def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     """

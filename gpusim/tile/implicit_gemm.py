@@ -1,4 +1,4 @@
-"""The walk that the iterators of every 2-d convolution share: a k tile is one filter position and some channels."""
+"""The common part of the global iterators of every 2-d convolution whose k tiles are filter positions and channels."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.global_access import GlobalAccess, GlobalIterator, packed
+from gpusim.tile.k_walk import KWalk
 from gpusim.tile.thread_map import ThreadMap
 from gpusim.units import LINE_BITS
 
@@ -19,11 +20,9 @@ class ImplicitGemmIterator(GlobalIterator):
     """
     The common part of all implicit-GEMM iterators: a k tile is one filter position and one interval of channels.
 
-    The channels are the summed ones: c in conv2d forward, k in its gradient to the activation. Fetches walk S first,
-    then R, then the channels. Each channel step is the tile's K extent times the number of split-K slices, so the
-    slices interleave their channel tiles. No mask is ever cleared: past the last k tile the channel is out of range.
+    The operator's walk says which ones. No mask is ever cleared: past the last k tile the channel is out of range.
 
-    Not modelled: grouped convolution, fixed and few channels, layouts other than NHWC and KRSC.
+    Not modelled: layouts other than NHWC and KRSC.
     """
 
     def __init__(
@@ -55,14 +54,8 @@ class ImplicitGemmIterator(GlobalIterator):
         """
         Return the filter position of a fetch, r and s in the shape of ``number``, and its first channel for each CTA.
         """
-        interval, r, s = self.walk(number)
-        return r, s, (self.slice_ + interval * self.shape.split_k_slices) * self.tile_k
-
-    def walk(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the channel interval of a fetch, counted within its slice, and its filter position, r and s."""
-        walk, s = np.divmod(np.asarray(number, dtype=np.int64), self.shape.s)
-        interval, r = np.divmod(walk, self.shape.r)
-        return interval, r, s
+        at = self.walk.at(number)
+        return at.row, at.column, self.walk.begin(number, self.slice_)
 
     def fetch(self, number: npt.ArrayLike) -> GlobalAccess:
         """Return all accesses of fetch ``number``. The coordinates are the tensor's dimensions."""
@@ -73,8 +66,8 @@ class ImplicitGemmIterator(GlobalIterator):
 
     @property
     @abstractmethod
-    def channels(self) -> int:
-        """Number of channels that are summed."""
+    def walk(self) -> KWalk:
+        """The order of the fetches: over filter positions and the channels that are summed."""
 
     @property
     def tile_k(self) -> int:
@@ -99,7 +92,7 @@ class ImplicitGemmIterator(GlobalIterator):
 
     def _channels_inside(self, first: IntArray) -> tuple[IntArray, int]:
         """Return a digit of the signature, with its radix: how many of the fetch's channels exist."""
-        return np.clip(self.channels - first, 0, self.tile_k), self.tile_k + 1
+        return self.walk.inside(first), self.tile_k + 1
 
     def _rows_inside(self, extent: int) -> tuple[IntArray, int]:
         """Return a digit of the signature, with its radix: how many of the tile's rows exist."""
@@ -130,8 +123,12 @@ class ImageIterator(ImplicitGemmIterator):
         """Rows and columns of the image between the pixels that neighbouring GEMM rows read."""
 
     @abstractmethod
-    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the row and the column that an image's first GEMM row reads at a fetch. They may lie outside it."""
+    def shift(self, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """
+        Return the row and the column that an image's first GEMM row reads at a filter position of the walk.
+
+        They may lie outside the image.
+        """
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
         _, _, _, channel = self.image
@@ -172,9 +169,7 @@ class ImageIterator(ImplicitGemmIterator):
         images, rows, columns, _ = self.image.values()
         length = self.thread_map.shape[1]
         image, pixel = np.divmod(self.tile[..., None] * length + np.arange(length), prod(self.rows_of_image))
-        row, column = np.divmod(pixel, self.rows_of_image[1])
-        row_shift, column_shift = self.shift(number)
-        row, column = row * self.step[0] + row_shift, column * self.step[1] + column_shift
+        row, column = self._read(pixel, *self.filter_position(number)[:2])
         inside = (image < images) & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
         return (image * rows + row) * columns + column, inside
 
@@ -207,25 +202,24 @@ class ImageIterator(ImplicitGemmIterator):
         by its first column.
         """
         (rows, columns), length = self.rows_of_image, self.thread_map.shape[1]
-        _, r, s = self.walk(number)
-        inside_rows, inside_columns = (self._inside_range(axis, number) for axis in (0, 1))
+        at = self.walk.at(number)
+        inside_rows, inside_columns = (self._inside_range(axis, at.row, at.column) for axis in (0, 1))
         pixel = self.tile * length % (rows * columns)
         row, column = np.divmod(pixel, columns)
         # Rows of pixels that a tile may lie in, and those of its own that exist: from one number to another.
         spanned = (columns - 1 + length - 1) // columns + 1
         own_rows = [np.clip(bound - row, 0, spanned) for bound in inside_rows]
         own_columns = [np.clip(bound - column, 0, length) for bound in inside_columns]
-        positions, at = self.shape.r * self.shape.s, r * self.shape.s + s
         vertical, verticals = _pair(own_rows, spanned)
         in_row, in_rows = _pair(own_columns, length)
-        across = self._columns_alike[s]
+        across, positions = self._columns_alike[at.column], self.walk.positions
         kinds = (
             (packed((vertical, verticals), (in_row, in_rows)), verticals * in_rows),
             (
-                packed((vertical, verticals), (column, columns), (across, self.shape.s)),
-                verticals * columns * self.shape.s,
+                packed((vertical, verticals), (column, columns), (across, self.walk.columns)),
+                verticals * columns * self.walk.columns,
             ),
-            (packed((pixel, rows * columns), (at, positions)), rows * columns * positions),
+            (packed((pixel, rows * columns), (at.place, positions)), rows * columns * positions),
         )
         ends = np.cumsum([radix for _, radix in kinds]).tolist()
         stays, in_image = column + length <= columns, pixel + length <= rows * columns
@@ -237,25 +231,34 @@ class ImageIterator(ImplicitGemmIterator):
     def _columns_alike(self) -> IntArray:
         """For each filter column a number, equal where the same columns of pixels lie inside the image."""
         columns = self.rows_of_image[1]
-        bounds = [np.clip(bound, 0, columns) for bound in self._inside_range(1, np.arange(self.shape.s))]
+        s = np.arange(self.walk.columns)
+        bounds = [np.clip(bound, 0, columns) for bound in self._inside_range(1, np.zeros_like(s), s)]
         _, alike = np.unique(np.stack(bounds), axis=1, return_inverse=True)
         return alike.reshape(-1)
 
-    def _inside_range(self, axis: int, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the first row (axis 0) or column (1) of pixels that reads inside the image, and the one after."""
-        extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.shift(number)[axis]
+    def _inside_range(self, axis: int, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """
+        Return the rows (axis 0) or columns (1) of pixels that read inside the image at a filter position.
+
+        They are the first one, and the one after the last.
+        """
+        extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.shift(r, s)[axis]
         return -(shift // step), -((shift - extent) // step)
 
     def base(self, number: npt.ArrayLike) -> IntArray:
         """Return the offset of the pixel that the tile's first GEMM row reads, which may be outside, in elements."""
         _, rows, columns, channels = self.image.values()
-        _, _, first = self.filter_position(number)
+        r, s, first = self.filter_position(number)
         image, pixel = np.divmod(self.tile * self.thread_map.shape[1], prod(self.rows_of_image))
-        row, column = np.divmod(pixel, self.rows_of_image[1])
-        row_shift, column_shift = self.shift(number)
-        row, column = row * self.step[0] + row_shift, column * self.step[1] + column_shift
+        row, column = self._read(pixel, r, s)
         base: IntArray = ((image * rows + row) * columns + column) * channels + first
         return base
+
+    def _read(self, pixel: IntArray, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the row and the column of the image that GEMM rows read at a filter position, which may be outside."""
+        row, column = np.divmod(pixel, self.rows_of_image[1])
+        row_shift, column_shift = self.shift(r, s)
+        return row * self.step[0] + row_shift, column * self.step[1] + column_shift
 
 
 def _pair(bounds: Sequence[IntArray], most: int) -> tuple[IntArray, int]:

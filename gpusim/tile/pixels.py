@@ -55,7 +55,7 @@ def _of_interval(image: ImageIterator) -> int:
 def pixel_granules(iterator: GlobalIterator) -> int:
     """Return the number of granules of an activation."""
     image = _image(iterator)
-    return -(-image.channels // image.tile_k) * _of_interval(image)
+    return -(-image.walk.summed // image.walk.tile_k) * _of_interval(image)
 
 
 def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: IntArray) -> TouchedPixels:
@@ -71,8 +71,9 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
         turns: The fetches, ascending.
     """
     image = _image(operand.iterator(tile, slice_))
-    interval, r, s = image.walk(turns)
-    _, first, which = np.unique(r * image.shape.s + s, return_index=True, return_inverse=True)
+    walk = image.walk
+    interval, place, _, _ = walk.at(turns)
+    _, first, which = np.unique(place, return_index=True, return_inverse=True)
     found = [_granules_at(image, int(turns[one])) for one in first]
     counts = np.array([len(key) for key, _, _ in found], dtype=np.int64)
     key, granule, parts = (np.concatenate([one[column] for one in found]) for column in range(3))
@@ -80,10 +81,10 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
     # One after another: of each turn the touches of its filter position.
     of_turn = counts[which]
     turn = np.repeat(np.arange(len(turns)), of_turn)
-    place = np.arange(len(turn)) - np.repeat(np.cumsum(of_turn) - of_turn, of_turn) + begins[which][turn]
-    key, granule, parts = key[place], granule[place], parts[place]
-    of_channels = slice_[key] + interval[turn] * image.shape.split_k_slices
-    exist = np.clip(image.channels - of_channels * image.tile_k, 0, image.tile_k)
+    at = np.arange(len(turn)) - np.repeat(np.cumsum(of_turn) - of_turn, of_turn) + begins[which][turn]
+    key, granule, parts = key[at], granule[at], parts[at]
+    of_channels = walk.interval_of(interval[turn], slice_[key])
+    exist = walk.inside(of_channels * walk.tile_k)
     size = -(-exist // operand.access) * operand.access_bytes
     kept = exist > 0
     granule = of_channels * _of_interval(image) + granule

@@ -8,7 +8,7 @@ import pytest
 from problems.recorded import conv_shape, recorded_map
 
 from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
-from gpusim.tile.extents import implicit_gemm_k_iterations
+from gpusim.tile.k_walk import implicit_gemm_walk
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.glob("gmem_dgrad_[AB]_*.json"))
@@ -48,5 +48,6 @@ def test_dgrad_iterator(name):
 def test_k_tiles_of_the_gradient(name):
     header = json.loads((DATA / name).read_text())["header"]
     tile_k = header["template"]["ThreadblockShape_MNK"][2]
+    walk = implicit_gemm_walk(conv_shape(header["problem"]), "dgrad", tile_k)
 
-    assert implicit_gemm_k_iterations(conv_shape(header["problem"]), tile_k, "dgrad") == header["gemm_k_iterations"]
+    assert walk.k_tiles == header["gemm_k_iterations"]

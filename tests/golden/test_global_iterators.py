@@ -15,8 +15,9 @@ from gpusim.families.conv.fprop.optimized import (
     activation_steps,
     filter_steps,
 )
-from gpusim.tile.extents import gemm_k_ranges, implicit_gemm_extents, implicit_gemm_k_iterations
+from gpusim.tile.extents import gemm_k_ranges, implicit_gemm_extents
 from gpusim.tile.gemm_iterators import GemmSource, PredicatedIterator
+from gpusim.tile.k_walk import implicit_gemm_walk
 
 DATA = Path(__file__).parent / "data"
 CONV = sorted(path.name for path in DATA.glob("gmem_fprop_[AB]_*_f16_*.json"))
@@ -80,9 +81,10 @@ def test_steps_that_the_host_computes_beforehand(name):
 def test_implicit_gemm_of_the_convolution(name):
     header = json.loads((DATA / name).read_text())["header"]
     shape = conv_shape(header["problem"])
+    walk = implicit_gemm_walk(shape, "fprop", header["ThreadblockShape_MNK"][2])
 
     assert list(implicit_gemm_extents(shape)) == header["implicit_gemm_MNK"]
-    assert implicit_gemm_k_iterations(shape, header["ThreadblockShape_MNK"][2]) == header["gemm_k_iterations"]
+    assert walk.k_tiles == header["gemm_k_iterations"]
 
 
 @pytest.mark.parametrize("name", GEMM)

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusim.tile.extents import ConvShape, GemmExtents, implicit_gemm_extents, implicit_gemm_k_iterations
+from gpusim.tile.extents import ConvShape, GemmExtents, implicit_gemm_extents
+from gpusim.tile.k_walk import implicit_gemm_walk
 from gpusim.tile.threadblock_swizzle import threadblock_swizzle, tile_counts
 
 DATA = Path(__file__).parent / "data"
@@ -56,4 +57,4 @@ def test_tiled_shape_of_a_convolution(case):
     assert list(tiled) == case["tiled_shape"]
     assert swizzle.log_tile(tiled) == case["log_tile"]
     assert list(swizzle.grid(tiled)) == case["grid"]
-    assert implicit_gemm_k_iterations(shape, 32, case["operator"]) == case["gemm_k_iterations"]
+    assert implicit_gemm_walk(shape, case["operator"], 32).k_tiles == case["gemm_k_iterations"]

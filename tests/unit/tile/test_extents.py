@@ -1,4 +1,4 @@
-"""K tiles and slices: whole tiles, in order, nothing lost."""
+"""K tiles and slices of a GEMM: whole tiles, in order, nothing lost. Output extents of a convolution."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.tile.extents import (
-    ConvShape,
-    gemm_k_ranges,
-    implicit_gemm_extents,
-    implicit_gemm_k_iterations,
-)
+from gpusim.tile.extents import gemm_k_ranges
 
 TILES_K = st.sampled_from([16, 32, 64])
 
@@ -24,21 +19,6 @@ def test_slices_of_a_gemm_partition_k_at_tile_boundaries(k, tile_k, slices):
     assert ranges[-1, 1] == k
     assert (ranges[1:, 0] == ranges[:-1, 1]).all()
     assert all(begin % tile_k == 0 or begin == k for begin in ranges[:, 0].tolist())
-
-
-@given(c=st.integers(1, 600), tile_k=TILES_K, slices=st.integers(1, 8))
-def test_slices_of_a_convolution_reach_every_channel_tile_and_no_more_than_needed(c, tile_k, slices):
-    shape = ConvShape(1, 8, 8, c, 8, 3, 2, 8, 8, (1, 1), (1, 1), (1, 1), split_k_slices=slices)
-    intervals = implicit_gemm_k_iterations(shape, tile_k) // (3 * 2)
-
-    assert (intervals - 1) * slices * tile_k < c <= intervals * slices * tile_k
-
-
-def test_a_ragged_channel_count_costs_a_whole_tile_at_every_filter_position():
-    shape = ConvShape(1, 8, 8, 72, 8, 3, 3, 8, 8, (1, 1), (1, 1), (1, 1))
-
-    assert implicit_gemm_k_iterations(shape, 64) == 9 * 2
-    assert implicit_gemm_extents(shape).k == 9 * 72
 
 
 def test_a_gemm_slice_past_k_has_no_k_tiles():

@@ -1,21 +1,24 @@
 """Global addresses and predicates of conv2d dgrad's operands: the analytic output-gradient and filter iterators."""
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.tile.global_access import over_lanes, packed
 from gpusim.tile.implicit_gemm import ImageIterator, ImplicitGemmIterator, KrscIterator
+from gpusim.tile.k_walk import KWalk, implicit_gemm_walk
 from gpusim.units import LINE_BITS
 
 
 class DgradIterator(ImplicitGemmIterator):
     """An iterator of conv2d dgrad, which sums output channels."""
 
-    @property
-    def channels(self) -> int:
-        """Output channels: the filters."""
-        return self.shape.k
+    @cached_property
+    def walk(self) -> KWalk:
+        """The walk over filter positions and output channels, which are the filters."""
+        return implicit_gemm_walk(self.shape, "dgrad", self.tile_k)
 
 
 class OutputGradientIterator(DgradIterator, ImageIterator):
@@ -32,8 +35,8 @@ class OutputGradientIterator(DgradIterator, ImageIterator):
     def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
         """n, p, q, k of each access."""
         shape = self.shape
-        _, _, first = self.filter_position(number)
-        row, column = self.shift(number)
+        r, s, first = self.filter_position(number)
+        row, column = self.shift(r, s)
         n, pixel = np.divmod(over_lanes(self.tile * self.thread_map.shape[1]) + self._strided(), shape.h * shape.w)
         h, w = np.divmod(pixel, shape.w)
         return {
@@ -59,10 +62,9 @@ class OutputGradientIterator(DgradIterator, ImageIterator):
         """The stride, which is 1."""
         return 1, 1
 
-    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the output row and column that read activation pixel (0, 0) at a fetch."""
+    def shift(self, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the output row and column that read activation pixel (0, 0) at a filter position of the walk."""
         shape = self.shape
-        _, r, s = self.walk(number)
         if shape.mode == "convolution":
             r, s = shape.r - 1 - r, shape.s - 1 - s
         return shape.padding[0] - r * shape.dilation[0], shape.padding[1] - s * shape.dilation[1]

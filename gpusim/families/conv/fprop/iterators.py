@@ -1,21 +1,24 @@
 """Computes global addresses and predicates of conv2d forward: the analytic activation and filter iterators."""
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.tile.global_access import over_lanes, packed
 from gpusim.tile.implicit_gemm import ImageIterator, ImplicitGemmIterator, KrscIterator
+from gpusim.tile.k_walk import KWalk, implicit_gemm_walk
 from gpusim.units import LINE_BITS
 
 
 class FpropIterator(ImplicitGemmIterator):
     """An iterator of conv2d forward, which sums input channels."""
 
-    @property
-    def channels(self) -> int:
-        """Number of input channels."""
-        return self.shape.c
+    @cached_property
+    def walk(self) -> KWalk:
+        """The walk over filter positions and input channels."""
+        return implicit_gemm_walk(self.shape, "fprop", self.tile_k)
 
 
 class ActivationIterator(FpropIterator, ImageIterator):
@@ -69,9 +72,8 @@ class ActivationIterator(FpropIterator, ImageIterator):
         """The stride."""
         return self.shape.stride
 
-    def shift(self, number: npt.ArrayLike) -> tuple[IntArray, IntArray]:
-        """Return the input row and column that output pixel (0, 0) reads at a fetch."""
-        _, r, s = self.walk(number)
+    def shift(self, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the input row and column that output pixel (0, 0) reads at a filter position of the walk."""
         zero = np.zeros((), dtype=np.int64)
         return self.input_row(zero, r), self.input_column(zero, s)
 

@@ -151,7 +151,7 @@ class ActivationIteratorOptimized(OptimizedIterator, ActivationIterator):
         self._start = super()._offset(0, self.coordinates(0))
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
-        to_s, to_r, to_c = walk_steps(self.shape, number)
+        to_s, to_r, to_c = self.walk.steps(number)
         moved = to_s * self.steps.next_s + to_r * self.steps.next_r + to_c * self.steps.next_c
         return self._start + over_lanes(moved * 8 // self.bits)
 
@@ -178,7 +178,7 @@ class FilterIteratorOptimized(OptimizedIterator, FilterIterator):
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
         steps, accesses = self.steps, self.thread_map.accesses
-        to_s, to_r, to_c = walk_steps(self.shape, number)
+        to_s, to_r, to_c = self.walk.steps(number)
         within = np.arange(accesses, dtype=np.int64)[:, None] * steps.next_k
         walked = (to_s + to_r + to_c) * (accesses - 1) * steps.next_k
         moved = walked + (to_s + to_r) * steps.next_rs + to_c * steps.next_c
@@ -186,18 +186,6 @@ class FilterIteratorOptimized(OptimizedIterator, FilterIterator):
 
     def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of c alone
         return self._filters & (at["c"] < self.shape.c)
-
-
-def walk_steps(shape: ConvShape, number: npt.ArrayLike) -> tuple[IntArray, IntArray, IntArray]:
-    """
-    Return how often the walk to fetch ``number`` steps to a next s, a next r and a next channel interval.
-
-    Each of the ``number`` steps is exactly one of the three.
-    """
-    steps = np.asarray(number, dtype=np.int64)
-    to_c = steps // (shape.r * shape.s)
-    to_r = steps // shape.s - to_c
-    return steps - to_r - to_c, to_r, to_c
 
 
 def _mask(bits: list[BoolArray]) -> IntArray:

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, OutputGradientIterator
-from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
+from gpusim.tile.extents import ConvShape
+from gpusim.tile.k_walk import implicit_gemm_walk
 from gpusim.tile.thread_map import congruous_thread_map, crosswise_thread_map
 
 TILE_K, ROWS, COLUMNS = 32, 16, 64
@@ -44,7 +45,7 @@ def all_ctas(iterator, shape, vec):
 
 
 def fetches(shape):
-    return implicit_gemm_k_iterations(shape, TILE_K, "dgrad")
+    return implicit_gemm_walk(shape, "dgrad", TILE_K).k_tiles
 
 
 def forward_reads(shape):

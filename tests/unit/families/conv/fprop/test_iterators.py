@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator
-from gpusim.families.conv.fprop.optimized import ActivationIteratorOptimized, FilterIteratorOptimized, walk_steps
-from gpusim.tile.extents import ConvShape, implicit_gemm_k_iterations
+from gpusim.families.conv.fprop.optimized import ActivationIteratorOptimized, FilterIteratorOptimized
+from gpusim.tile.extents import ConvShape
+from gpusim.tile.k_walk import implicit_gemm_walk
 from gpusim.tile.thread_map import crosswise_thread_map
 
 TILE_K, ROWS = 32, 16
@@ -48,7 +49,7 @@ def all_ctas(iterator, shape, vec, rows):
 def cutlass_walk(shape, slice_):
     """(r, s, first channel) of each k tile, as ``advance()`` moves: S, then R, then C."""
     r, s, c = 0, 0, slice_ * TILE_K
-    for _ in range(implicit_gemm_k_iterations(shape, TILE_K) + 2):
+    for _ in range(implicit_gemm_walk(shape, "fprop", TILE_K).k_tiles + 2):
         yield r, s, c
         s += 1
         if s == shape.s:
@@ -151,7 +152,7 @@ def test_the_walk_visits_the_accesses_of_each_fetch(case, kind):
 def test_the_pipeline_overrun_is_invalid_everywhere(case, kind):
     shape, vec = case
     iterator = all_ctas(kind, shape, vec, 20)
-    iterations = implicit_gemm_k_iterations(shape, TILE_K)
+    iterations = implicit_gemm_walk(shape, "fprop", TILE_K).k_tiles
 
     assert not any(iterator.fetch(iterations + extra).valid.any() for extra in range(4))
 
@@ -162,7 +163,7 @@ def test_steps_and_masks_give_the_analytic_offsets_and_predicates_the_overrun_in
     shape, vec = case
     rows = shape.n * shape.p * shape.q if analytic is ActivationIterator else shape.k
     both = [all_ctas(kind, shape, vec, rows + ROWS) for kind in (analytic, OPTIMIZED[analytic])]
-    number = data.draw(st.integers(0, implicit_gemm_k_iterations(shape, TILE_K) + 4))
+    number = data.draw(st.integers(0, implicit_gemm_walk(shape, "fprop", TILE_K).k_tiles + 4))
     for _ in range(2):  # a fetch in closed form, then the one that advance() reaches from it
         recomputed, stepped = (iterator.fetch(number) for iterator in both)
         assert (recomputed.offset == stepped.offset).all()
@@ -181,15 +182,6 @@ def test_steps_broadcast_over_fetches_and_ctas(case, analytic):
         alone = OPTIMIZED[analytic](shape, 16, THREAD_MAP, vec, tile=[1], slice_=0).fetch(one)
         assert (together.offset[one] == alone.offset[0]).all()
         assert (together.valid[one] == alone.valid[0]).all()
-
-
-def test_a_walk_of_two_filter_rows_of_three():
-    """(r, s): 00 01 02 10 11 12, next channels 00. Six steps: s s r s s c."""
-    shape = ConvShape(1, 4, 4, 64, 8, 2, 3, 3, 2, (0, 0), (1, 1), (1, 1))
-
-    assert [tuple(map(int, walk_steps(shape, number))) for number in range(7)] == [
-        *((0, 0, 0), (1, 0, 0), (2, 0, 0), (2, 1, 0), (3, 1, 0), (4, 1, 0), (4, 1, 1)),
-    ]
 
 
 @pytest.mark.parametrize("kind", OPTIMIZED.values())
