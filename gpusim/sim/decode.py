@@ -37,14 +37,14 @@ from gpusim.sim.code import (
 )
 from gpusim.sim.core.constants import COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.stall_reasons import MIO_THROTTLE
-from gpusim.sim.timed_kernel import TimedKernel
+from gpusim.sim.timed_kernel import KernelCode
 from gpusim.units import LINE_BYTES, SCOREBOARDS, WARP_SIZE
 
 Known: TypeAlias = dict[tuple[Instruction, int, bool, bool], Decoded]
 """Decoded instructions, by what ``_Decoder.decode`` is told."""
 
 
-def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable, known: Known | None = None) -> Assembly:
+def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known: Known | None = None) -> Assembly:
     """
     Decode the stream of the CTAs of one behaviour.
 
@@ -53,7 +53,7 @@ def assemble(stream: Stream, kernel: TimedKernel[Any], behaviour: Hashable, know
 
     Args:
         stream: What a warp executes.
-        kernel: The kernel.
+        kernel: The kernel's code.
         behaviour: That of the CTAs.
         known: Instructions without an op, decoded for other behaviours of the kernel; others are added.
 
@@ -177,7 +177,7 @@ def _registers(opcode: str) -> int:
 class _Decoder:
     """Decodes the instructions of one stream."""
 
-    def __init__(self, kernel: TimedKernel[Any], behaviour: Hashable, known: Known, *, estimated: bool) -> None:
+    def __init__(self, kernel: KernelCode[Any], behaviour: Hashable, known: Known, *, estimated: bool) -> None:
         self.kernel, self.behaviour, self.machine, self.known = kernel, behaviour, kernel.machine, known
         machine = kernel.machine
         self.lanes = kernel.lanes()

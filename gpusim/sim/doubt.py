@@ -1,12 +1,12 @@
 """Says what of a sampled launch is in doubt, and how far it may be off."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.run import Ran
 from gpusim.sim.sampling import DOUBTFUL_ERROR_PERCENT, DRAM_ERROR_PERCENT, ELAPSED_ERROR_PERCENT
-from gpusim.sim.timed_kernel import TimedKernel
+from gpusim.sim.timed_kernel import KernelData
 from gpusim.sim.timed_walk import bytes_missed, progress_of_chip
 from gpusim.units import SECTOR_BYTES
 
@@ -55,18 +55,19 @@ class SampleDoubt:
 
 
 def doubt_of(
-    kernel: TimedKernel[Any], ran: Ran, *, working: int, elapsed: int, looked_up: int, stored: int, untold: str
+    kernel: KernelData, ran: Ran, *, working: int, elapsed: int, looked_up: int, stored: int, busy: bool, untold: str
 ) -> SampleDoubt:
     """
     Return what is in doubt of a sampled launch.
 
     Args:
-        kernel: The kernel.
+        kernel: The kernel's data.
         ran: The sample.
         working: SMs of the chip that have a CTA.
         elapsed: Longest span of an SM of the sample, cycles.
         looked_up: Sectors that the whole launch looks up in the L2.
         stored: Bytes that the whole launch stores.
+        busy: Whether it keeps tensor cores busy, whose clocks are slower then.
         untold: What of its time no sample tells.
     """
     progress = progress_of_chip(ran.lives, working, len(kernel.launched))
@@ -74,7 +75,7 @@ def doubt_of(
     change = abs(more - missed) * 100 / missed if missed else 0.0
     read = missed + kernel.other_dram_bytes
     written = written_bytes(kernel.machine, read, stored)
-    waits = _waits(kernel.machine, read + written, looked_up, elapsed, busy=kernel.mma is not None)
+    waits = _waits(kernel.machine, read + written, looked_up, elapsed, busy=busy)
     hangs = "what is still in the L2 when CTAs that drifted apart ask for it" if change > HANGING_PERCENT else ""
     return SampleDoubt(read, written, untold or (f"how long it waits for {waits}" if waits else ""), hangs)
 

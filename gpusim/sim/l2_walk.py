@@ -17,7 +17,7 @@ from gpusim.sim.core.engine import engine
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.pace import Progress, paced, silent
 from gpusim.sim.stack_distance import missed_fetches
-from gpusim.sim.timed_kernel import TimedKernel, Touched
+from gpusim.sim.timed_kernel import KernelData, Touched
 
 PER_MILLE = 1000
 
@@ -100,7 +100,7 @@ class L2Walk:
 
     def __init__(
         self,
-        kernel: TimedKernel[Any],
+        kernel: KernelData,
         resident: int,
         waves: int,
         groups: Sequence[int] = (),

@@ -22,7 +22,7 @@ from gpusim.sim.run import Ran, Resident, run_sms
 from gpusim.sim.sampling import WHOLE_AT_MOST, hangs_on_a_few, take_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import code_of
-from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.sim.timed_kernel import AnyKernel, KernelCtas
 
 EXACT_AT_MOST = 50_000_000
 """
@@ -314,6 +314,7 @@ def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Sample
         elapsed=max(ran.spans()),
         looked_up=_looked_up(launch, ran),
         stored=ran.stored_bytes * sample.share,
+        busy=kernel.mma is not None,
         untold=left_to_chance(launch),
     )
     read, written = doubt.dram_bytes, doubt.dram_written
@@ -327,7 +328,7 @@ def _looked_up(launch: Launch, ran: Ran) -> int:
     return ran.looked_up * launch.instructions // ran.instructions
 
 
-def _first_of_chains(kernel: AnyKernel, ctas: int) -> list[int]:
+def _first_of_chains(kernel: KernelCtas, ctas: int) -> list[int]:
     """Return for each CTA the first of those that its epilogue waits for, directly or not; itself if there is none."""
     first = list(range(ctas))
     for cta in range(ctas):

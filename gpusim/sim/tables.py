@@ -3,18 +3,18 @@
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.schedule.lanes import CtaLanes, Fetches
+from gpusim.schedule.lanes import CtaLanes, Fetches, Lanes
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.core.columns import Code, Column, Data, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
-from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.sim.timed_kernel import KernelCtas, KernelData
 from gpusim.tile.lanes import SharedTable, copy_table
 from gpusim.units import LINE_BITS
 
@@ -88,6 +88,20 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
     )
 
 
+class TouchingKernel(KernelCtas, KernelData, Protocol):
+    """What the tables ask of a kernel: its CTAs, their data, and the lanes that reach them (``KernelSchedule``)."""
+
+    copied: ClassVar[tuple[str, ...]]
+
+    def lanes(self) -> Lanes[Any]:
+        """Return the addresses of all CTAs."""
+        ...
+
+    def missing_work(self, block: int) -> str:
+        """Return what is missing for a CTA to have work, in words; empty for a CTA with work."""
+        ...
+
+
 class DataTables:
     """
     Collects what CTAs touch. Each address pattern, and the fetches of each tile, are evaluated once.
@@ -99,7 +113,7 @@ class DataTables:
         first_wave: Number of CTAs that run at once on the whole chip.
     """
 
-    def __init__(self, kernel: AnyKernel, warps: int, walk: L2Walk | None, first_wave: int) -> None:
+    def __init__(self, kernel: TouchingKernel, warps: int, walk: L2Walk | None, first_wave: int) -> None:
         self._kernel, self._warps, self._walk, self._first_wave = kernel, warps, walk, first_wave
         self._lanes = kernel.lanes()
         self._patterns = Patterns()

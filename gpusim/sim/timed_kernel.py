@@ -1,17 +1,23 @@
-"""Defines what a timing simulation asks of a kernel of any family: its CTAs, their code, their data, their work."""
+"""
+Defines what a timing simulation asks of a kernel of any family: its CTAs, their code, their data, their work.
+
+Each of the four is a protocol, and who simulates a part of a launch asks the one that it needs. A kernel of a family is
+a ``TimedKernel``, which answers all of them.
+"""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import Mma
 from gpusim.lower.stream import Stream
+from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
 from gpusim.schedule.counts import CountedKernel, SassOpcode
 from gpusim.schedule.lanes import Lanes, StepT
@@ -24,7 +30,7 @@ class Touched(NamedTuple):
     The parts of the L2's granules that fetches of one tensor touch, turn by turn, in a turn key by key.
 
     Attributes:
-        keys: Number of keys (``TimedKernel.walked``) whose fetches they are.
+        keys: Number of keys (``KernelData.walked``) whose fetches they are.
         turn, key: Turn of the fetch, and the place of its key among those asked for.
         granule: Number of the granule in the tensor, equal for the same place in memory.
         parts: Bit mask of the parts touched, at most sixteen; 1 for a granule that is not divided.
@@ -65,39 +71,24 @@ UNWATCHED = Watch((), "", "", "", frozenset(), numbers_waits=True)
 """Watch of a kernel whose CTAs are not watched."""
 
 
-class TimedKernel(CountedKernel[StepT]):
+class Launched(Protocol):
     """
-    A kernel that can be simulated in time.
-
-    CTAs are numbered from 0 in launch order. Blocks without a tile are not numbered.
+    The CTAs of a launch by number: 0, 1, ... in launch order. Blocks without a tile are not numbered.
 
     Attributes:
-        watch: The activities that are observed in a watched CTA.
-        trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
-        counters: Additional counters of a result, with the instruction that each counts.
-        alternates: Whether its warps use the tensor cores and other pipes by turns.
+        machine: The machine that they run on.
     """
 
-    watch: ClassVar[Watch] = UNWATCHED
-    trips_go_round: ClassVar[bool] = False
-    counters: ClassVar[Mapping[str, SassOpcode]] = {}
-    alternates: ClassVar[bool] = False
+    machine: Machine
 
     @property
-    def orders_slices(self) -> bool:
-        """Whether a semaphore lets the slices of a split-K store one after the other."""
-        return False
-
-    def follows(self, cta: int) -> int:  # noqa: ARG002 - none by default
-        """Return the CTA whose stores a CTA's epilogue waits for, or -1."""
-        return -1
-
-    # --- its CTAs ---
-
-    @cached_property
+    @abstractmethod
     def launched(self) -> IntArray:
-        """Linear block index of every CTA, in launch order. By default every block of the grid is one."""
-        return np.arange(prod(self.grid), dtype=np.int64)
+        """Linear block index of every CTA, in launch order."""
+
+
+class KernelCtas(Launched, Protocol):
+    """What tells the CTAs of a launch apart: asked by who hands them out, samples them and lays out what they touch."""
 
     @abstractmethod
     def behaviour(self, cta: int) -> Hashable:
@@ -117,31 +108,28 @@ class TimedKernel(CountedKernel[StepT]):
         """Return the work of a CTA relative to others, in any unit proportional to its duration."""
         return 1
 
-    # --- its code ---
+    def follows(self, cta: int) -> int:  # noqa: ARG002 - none by default
+        """Return the CTA whose stores a CTA's epilogue waits for, or -1."""
+        return -1
 
-    @property
-    def mma(self) -> Mma | None:
-        """The mma.sync that the kernel uses; None for a kernel without MMAs."""
-        return None
 
-    def require(self) -> None:
-        """
-        Check that the machine can run the kernel.
+class KernelCode(Protocol[StepT]):
+    """
+    What the warps of a CTA execute: asked by the decoder, and by who describes or watches instructions.
 
-        Raises:
-            BadInput: It cannot. The message says what the machine lacks.
-        """
+    Attributes:
+        machine: The machine that it is decoded for.
+        watch: The activities that are observed in a watched CTA.
+        trips_go_round: Whether each trip of its mainloop uses a later slot of the shared-memory ring.
+    """
 
-    @property
-    def lender(self) -> "TimedKernel[StepT]":
-        """
-        As of ``CountedKernel``; its estimated code, too, is this kernel's, but for the trips of the mainloop.
-        """
-        return self
+    machine: Machine
+    watch: ClassVar[Watch] = UNWATCHED
+    trips_go_round: ClassVar[bool] = False
 
-    def can_be_compiled(self) -> bool:
-        """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
-        return False
+    @abstractmethod
+    def lanes(self) -> Lanes[StepT]:
+        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
 
     @property
     @abstractmethod
@@ -163,6 +151,11 @@ class TimedKernel(CountedKernel[StepT]):
             CannotRun: There is no shipped stream, and no compiler is installed.
         """
 
+    @property
+    def orders_slices(self) -> bool:
+        """Whether a semaphore lets the slices of a split-K store one after the other."""
+        return False
+
     def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - all CTAs are alike by default
         """Return the turn of the fetch that a step belongs to: its number among the row's fetches in the program."""
         return self.lanes().target(step)[1]
@@ -175,7 +168,13 @@ class TimedKernel(CountedKernel[StepT]):
         """Return the activity that a step belongs to if its CTA is watched."""
         return Noted()
 
-    # --- its data ---
+
+class KernelData(Launched, Protocol):
+    """
+    What the CTAs of a launch read and store in global memory: asked by the walks through the L2 and the data's columns.
+
+    A tensor's data lie in granules of the L2. The fetches of CTAs with equal keys touch the same granules.
+    """
 
     def cached_in_l1(self, row: int) -> bool:  # noqa: ARG002 - there may be no copies
         """Return whether the copies of a row (``Lanes.target``) look up L1."""
@@ -234,7 +233,23 @@ class TimedKernel(CountedKernel[StepT]):
         """Bytes that the grid stores, which take room in the L2."""
         return 0
 
-    # --- its work ---
+
+class KernelWork(Protocol):
+    """
+    What the grid computes: asked by who states rates, counts and pipeline rows of a result.
+
+    Attributes:
+        counters: Additional counters of a result, with the instruction that each counts.
+        alternates: Whether its warps use the tensor cores and other pipes by turns.
+    """
+
+    counters: ClassVar[Mapping[str, SassOpcode]] = {}
+    alternates: ClassVar[bool] = False
+
+    @property
+    def mma(self) -> Mma | None:
+        """The mma.sync that the kernel uses; None for a kernel without MMAs."""
+        return None
 
     @property
     @abstractmethod
@@ -248,6 +263,34 @@ class TimedKernel(CountedKernel[StepT]):
     def pipeline_rows(self, cta: int) -> int:
         """Return the number of k tiles, or key blocks, in the pipeline of a watched CTA."""
         return self.k_tiles(cta)
+
+
+class TimedKernel(CountedKernel[StepT], KernelCtas, KernelCode[StepT], KernelData, KernelWork):
+    """A kernel that can be simulated in time."""
+
+    @cached_property
+    def launched(self) -> IntArray:
+        """Linear block index of every CTA, in launch order. By default every block of the grid is one."""
+        return np.arange(prod(self.grid), dtype=np.int64)
+
+    def require(self) -> None:
+        """
+        Check that the machine can run the kernel.
+
+        Raises:
+            BadInput: It cannot. The message says what the machine lacks.
+        """
+
+    def can_be_compiled(self) -> bool:
+        """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
+        return False
+
+    @property
+    def lender(self) -> "TimedKernel[StepT]":
+        """
+        As of ``CountedKernel``; its estimated code, too, is this kernel's, but for the trips of the mainloop.
+        """
+        return self
 
 
 AnyKernel: TypeAlias = TimedKernel[Any]

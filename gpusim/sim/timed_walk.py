@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gpusim.arrays import BoolArray, FloatArray, IntArray
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife
-from gpusim.sim.timed_kernel import TimedKernel
+from gpusim.sim.timed_kernel import KernelData
 
 MOST_WALK_STEPS: Final = 64
 """Steps in which a CTA fetches its data: fetches of one step are walked together."""
@@ -111,7 +111,7 @@ def _progress(own: Sequence[_Stretch], rates: FloatArray) -> CtaProgress:
     return CtaProgress(at, done / done[-1])
 
 
-def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[CtaProgress], rooms: Sequence[int] = (100,)) -> list[int]:
+def bytes_missed(kernel: KernelData, progress: Sequence[CtaProgress], rooms: Sequence[int] = (100,)) -> list[int]:
     """
     Return the bytes that copies of a grid's CTAs bring from DRAM, for some sizes of the L2.
 
@@ -170,7 +170,7 @@ def bytes_missed(kernel: TimedKernel[Any], progress: Sequence[CtaProgress], room
 class _Steps:
     """The pieces of the L2's granules that the steps of tiles touch; each tile's are made once."""
 
-    def __init__(self, kernel: TimedKernel[Any]) -> None:
+    def __init__(self, kernel: KernelData) -> None:
         self._kernel = kernel
         self._known: dict[tuple[int, Hashable], tuple[int, int]] = {}
         self._steps = self._granules = 0

@@ -26,7 +26,7 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.sim.code import NOT_WATCHED
-from gpusim.sim.timed_kernel import AnyKernel
+from gpusim.sim.timed_kernel import KernelCode
 from gpusim.units import WARP_SIZE
 
 _WORDS = {
@@ -72,7 +72,7 @@ def watched_program(scenario: Scenario, result: Result, timeline: Timeline) -> W
     return _program(stream, kernel, behaviour) if len(issued) == stream.instructions_per_warp else None
 
 
-def _program(stream: Stream, kernel: AnyKernel, behaviour: Hashable) -> WarpProgram:
+def _program(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable) -> WarpProgram:
     describe = _describer(kernel, behaviour)
     opcodes, operations, activities = ({"": 0}, {"": 0}, {"": 0})
     columns: list[list[IntArray]] = []
@@ -113,7 +113,7 @@ class _Row(NamedTuple):
     tensor: int = 0
 
 
-def _describer(kernel: AnyKernel, behaviour: Hashable) -> Callable[[Instruction], _Row]:
+def _describer(kernel: KernelCode[Any], behaviour: Hashable) -> Callable[[Instruction], _Row]:
     lanes = kernel.lanes()
 
     def describe(instruction: Instruction) -> _Row:
