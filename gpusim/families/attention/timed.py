@@ -63,27 +63,6 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
     # --- its code ---
 
     @property
-    def mma(self) -> Mma:
-        """The mma.sync of both GEMMs."""
-        return self.scenario.mma
-
-    @property
-    def flops(self) -> int:
-        """Multiplications and additions of both GEMMs, as FlashAttention counts them."""
-        return self.scenario.problem.flops
-
-    @cached_property
-    def walked_flops(self) -> int:
-        """
-        Multiplications and additions of queries in use with the keys that their CTA walks.
-
-        A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
-        """
-        problem, advance = self.scenario.problem, self._advance
-        rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
-        return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
-
-    @property
     def shared_bytes(self) -> int:
         """Bytes of a CTA's shared memory."""
         return self.shape.shared_bytes
@@ -207,6 +186,27 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         return block_advance(self.scenario, self._places)
 
     # --- its work ---
+
+    @property
+    def mma(self) -> Mma:
+        """The mma.sync of both GEMMs."""
+        return self.scenario.mma
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of both GEMMs, as FlashAttention counts them."""
+        return self.scenario.problem.flops
+
+    @cached_property
+    def walked_flops(self) -> int:
+        """
+        Multiplications and additions of queries in use with the keys that their CTA walks.
+
+        A causal mask saves the keys beyond a query block's last, not the scores that it masks before.
+        """
+        problem, advance = self.scenario.problem, self._advance
+        rows = np.clip(advance.num_queries, 0, self.scenario.queries_per_block)
+        return 2 * int((rows * advance.num_keys).sum()) * (problem.head_dim + problem.head_dim_v)
 
     def k_tiles(self, cta: int) -> int:
         """Return the k tiles that a CTA multiplies in both GEMMs."""

@@ -10,14 +10,14 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Specialisation
-from gpusim.element_types import Mma, element_bits
+from gpusim.element_types import Mma
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass.parameters import launch_structure
+from gpusim.families.gemm.data import TileData
 from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
-from gpusim.families.gemm.reduction.timed import TimedReduction, source_bytes
-from gpusim.families.gemm.schedule import TileKernel
+from gpusim.families.gemm.program import mainloop_policy, program
+from gpusim.families.gemm.reduction.timed import TimedReduction
 from gpusim.families.gemm.specialise import POINTERS, specialise, specialise_any_extents
 from gpusim.lower.compiled import CompilableKernel
 from gpusim.lower.runner import Repetition
@@ -41,17 +41,13 @@ from gpusim.schedule.ops import (
     WarpMma,
 )
 from gpusim.sim.code import Noted
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
-from gpusim.sim.timed_kernel import TimedKernel, Touched, Watch
-from gpusim.tile.operand import SIDES
-from gpusim.tile.pixels import pixel_granules, touched_pixels
-from gpusim.tile.requests import grid_fetches
+from gpusim.sim.timed_kernel import TimedKernel, Watch
 from gpusim.units import WARP_SIZE
 
 _COPY, _LDMATRIX, _MMA = range(3)
 
 
-class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
+class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
     """The tile kernel of a GEMM or convolution for simulation in time."""
 
     watch = Watch(
@@ -66,27 +62,11 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
     parameters = PARAMS
 
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
-        super().__init__(scenario)
-        self.machine = machine
+        super().__init__(scenario, machine)
         self._estimated: dict[Program, Stream] = {}
         self._streams: dict[tuple[int, OutputOp], Stream] = {}
-        self._bytes_of: dict[int, IntArray] = {}
 
     # --- its CTAs ---
-
-    @cached_property
-    def launched(self) -> IntArray:
-        """Linear indices of the blocks that have a tile."""
-        return np.flatnonzero(self.tiles[:, 0] >= 0)
-
-    def _tile(self, cta: int) -> tuple[int, int, int]:
-        """Return (tile m, tile n, slice) of a CTA."""
-        return self._launched_tiles[cta]
-
-    @cached_property
-    def _launched_tiles(self) -> list[tuple[int, int, int]]:
-        """(tile m, tile n, slice) of every CTA."""
-        return list(zip(*self.tiles[self.launched].T.tolist(), strict=True))
 
     def behaviour(self, cta: int) -> int:
         """Return the CTA's split-K slice. Slices may have equal programs, but wait for different semaphore values."""
@@ -121,16 +101,6 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
         return runs, (tile_m + 1) * rows > extents.m, (tile_n + 1) * columns > extents.n
 
     # --- its code ---
-
-    @property
-    def mma(self) -> Mma:
-        """The kernel's mma.sync."""
-        return self.scenario.mma
-
-    @property
-    def flops(self) -> int:
-        """Number of multiplications and additions of the whole product."""
-        return 2 * prod(self.scenario.problem.extents)
 
     @property
     def lender(self) -> "TimedTileKernel":
@@ -281,106 +251,17 @@ class TimedTileKernel(TileKernel, CompilableKernel[Op], TimedKernel[Op]):
             case _:
                 return Noted()
 
-    # --- its data ---
-
-    def cached_in_l1(self, row: int) -> bool:
-        """Return whether the copies of an operand look up L1."""
-        return mainloop_shape(self.scenario).of(SIDES[row]).cache == "ca"
-
-    def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:
-        """
-        Return the L2 status of the epilogue's loads, by its steps, followed by that of the bias.
-
-        The source is read once, so it comes from DRAM. A later slice of a serial split-K instead reads what the
-        previous slice has just written. The bias comes from DRAM once for each tile of columns, during the first wave
-        (D10).
-        """
-        return self._found[self._tile(cta)[2] == 0, first_wave]
-
-    @cached_property
-    def _found(self) -> dict[tuple[bool, bool], tuple[L2Status, ...]]:
-        """What CTAs of the first slice, or of others, find in the first wave, or in others."""
-        bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m), IN_L2
-        steps = self.scenario.epilogue.steps
-        return {
-            (first_slice, first_wave): (FROM_DRAM if first_slice else JUST_WRITTEN,) * steps + (bias[not first_wave],)
-            for first_slice in (True, False)
-            for first_wave in (True, False)
-        }
-
-    def walked(self, cta: int) -> tuple[Hashable, ...]:
-        """Return keys for the data of A and B. CTAs of equal tile and slice fetch the same data of an operand."""
-        tile_m, tile_n, slice_ = self._tile(cta)
-        return (tile_m, slice_), (tile_n, slice_)
-
-    def granules(self, tensor: int) -> int:
-        """Return the granules of an operand: one for each fetch, or the activation's pixels by channel interval."""
-        tiled, operand = self.scenario.grid.tiled, self.lanes().operands[SIDES[tensor]]
-        if self._shares_pixels[tensor]:
-            return pixel_granules(operand.iterator(0, 0))
-        return (tiled.m, tiled.n)[tensor] * tiled.slices * len(self._fetches)
-
-    def most_granules(self, tensor: int) -> int:
-        """Return the rows of the tile where each may be in a granule of its own."""
-        return self.scenario.tiling.threadblock[tensor] if self._shares_pixels[tensor] else 1
-
-    def turns(self, tensor: int, walked: Any) -> int:  # noqa: ARG002 - all are alike
-        """Return the number of fetches of the longest slice."""
-        return len(self._fetches)
-
-    def touched(self, tensor: int, keys: Sequence[Any], begin: int, end: int) -> Touched:
-        """Return the granules of each fetch: one per fetch, or for an activation those of its pixels."""
-        tile, slice_ = np.array(keys, dtype=np.int64).T
-        turns = np.arange(begin, end, dtype=np.int64)
-        if self._shares_pixels[tensor]:
-            return Touched(len(keys), *touched_pixels(self.lanes().operands[SIDES[tensor]], tile, slice_, turns))
-        sizes = self._all_bytes(tensor)[tile, slice_, begin:end].T
-        turn, key = np.nonzero(sizes)
-        slices, fetches = self.scenario.grid.tiled.slices, len(self._fetches)
-        granule = (tile[key] * slices + slice_[key]) * fetches + begin + turn
-        return Touched(len(keys), begin + turn, key, granule, np.ones_like(key), sizes[turn, key])
-
-    def own_bytes(self, tensor: int, walked: Any) -> IntArray | None:
-        """Return the bytes of each fetch; None for an activation, whose pixels other fetches touch."""
-        tile, slice_ = walked
-        return None if self._shares_pixels[tensor] else self._all_bytes(tensor)[tile, slice_]
-
-    @cached_property
-    def _shares_pixels(self) -> tuple[bool, ...]:
-        """Whether fetches of a tensor touch pixels that others touch, for A and B."""
-        return tuple(self.lanes().operands[side].iterator(0, 0).shares_pixels for side in SIDES)
-
-    @cached_property
-    def _fetches(self) -> IntArray:
-        """Numbers of the fetches of the longest slice, overrun included."""
-        return np.arange(self.scenario.k_iterations() + self.scenario.tiling.stages, dtype=np.int64)
-
-    def _all_bytes(self, tensor: int) -> IntArray:
-        """Return the bytes of each fetch, shape [tiles, slices, fetches]. Of alike fetches, one is evaluated."""
-        if tensor not in self._bytes_of:
-            operand, scenario = self.lanes().operands[SIDES[tensor]], self.scenario
-            signatures = grid_fetches(operand, scenario.grid.tiled, scenario.k_iterations()).signature
-            _, first, which = np.unique(signatures, return_index=True, return_inverse=True)
-            fetched = [
-                operand.iterator(own_tile, own_slice).fetch(number)
-                for own_tile, own_slice, number in zip(*np.unravel_index(first, signatures.shape), strict=True)
-            ]
-            sizes = np.array([int(access.valid.sum()) * operand.access_bytes for access in fetched], dtype=np.int64)
-            self._bytes_of[tensor] = sizes[which].reshape(signatures.shape)
-        return self._bytes_of[tensor]
+    # --- its work ---
 
     @property
-    def other_dram_bytes(self) -> int:
-        """Bytes of the source, if this kernel reads it."""
-        problem = self.scenario.problem
-        return 0 if problem.reduces else source_bytes(self.scenario)
+    def mma(self) -> Mma:
+        """The kernel's mma.sync."""
+        return self.scenario.mma
 
     @property
-    def stored_bytes(self) -> int:
-        """Bytes of the output; of a split-K, each slice's."""
-        problem = self.scenario.problem
-        stored = problem.dtype.accumulator if problem.reduces else problem.dtype.output
-        return problem.extents.m * problem.extents.n * problem.split_k_slices * element_bits(stored) // 8
+    def flops(self) -> int:
+        """Number of multiplications and additions of the whole product."""
+        return 2 * prod(self.scenario.problem.extents)
 
     def k_tiles(self, cta: int) -> int:
         """Return the number of k tiles of the CTA's slice."""
