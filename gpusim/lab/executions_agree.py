@@ -15,7 +15,7 @@ from typing import Any
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
 from gpusim.families.registry import family_of, load_scenario
 from gpusim.lab.host import Host, host_of_today
-from gpusim.lab.tables.page import put_page
+from gpusim.lab.tables.markdown_page import put_page
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.results.result import StreamOrigin

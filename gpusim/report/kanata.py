@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpusim.report.captions import footer
-from gpusim.report.lanes import CONSUMED_BY, activity_rank, consumer_of
+from gpusim.report.span_lanes import CONSUMED_BY, activity_rank, consumer_of
 from gpusim.results.program import SELECTED, WarpProgram
 from gpusim.results.result import Result
 from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan

@@ -12,7 +12,7 @@ from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.report.captions import Words, machine_name, scenario_digest
 from gpusim.report.kanata import KANATA_STAGES
-from gpusim.report.lanes import (
+from gpusim.report.span_lanes import (
     ACTIVITIES,
     CONSUMED_BY,
     ISSUING,

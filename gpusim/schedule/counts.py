@@ -29,7 +29,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.tile.lanes import SharedTable
+from gpusim.tile.shared_tables import SharedTable
 
 SassOpcode: TypeAlias = Literal[
     "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"

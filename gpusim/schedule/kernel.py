@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from gpusim.layout.banks import Banks
 from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import Lanes, StepT
-from gpusim.tile.lanes import banks_of
+from gpusim.tile.shared_tables import banks_of
 from gpusim.units import WARP_SIZE
 
 

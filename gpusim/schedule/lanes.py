@@ -16,7 +16,9 @@ from gpusim.layout.banks import Banks
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadShared, StoreGlobal, StoreShared, StoreTile
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import (
+from gpusim.tile.operand import Operand
+from gpusim.tile.shared_store import store_offsets
+from gpusim.tile.shared_tables import (
     SharedTable,
     copy_table,
     fragment_table,
@@ -24,8 +26,6 @@ from gpusim.tile.lanes import (
     staging_store_table,
     tile_store_table,
 )
-from gpusim.tile.operand import Operand
-from gpusim.tile.shared_store import store_offsets
 
 StepT = TypeVar("StepT")
 

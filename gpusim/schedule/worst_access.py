@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.schedule.counts import ConflictRow, CountedKernel
-from gpusim.tile.lanes import SharedTable
+from gpusim.tile.shared_tables import SharedTable
 from gpusim.units import WARP_SIZE
 
 

@@ -11,8 +11,8 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import STANDARD, Banks, access_wavefronts
 from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.requests import distinct_sectors
+from gpusim.tile.shared_tables import SharedTable, over_warps
 from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS, WORD_BYTES
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]

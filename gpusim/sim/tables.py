@@ -15,7 +15,7 @@ from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import KernelCtas, KernelData
-from gpusim.tile.lanes import SharedTable, copy_table
+from gpusim.tile.shared_tables import SharedTable, copy_table
 from gpusim.units import LINE_BITS
 
 _COPIED = (

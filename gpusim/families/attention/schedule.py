@@ -14,6 +14,7 @@ from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.chained import attention_program
 from gpusim.families.attention.program.flash import flash_program
 from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.tile.attention_lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.tile.blocks import (
     Behaviour,
     KeyBlock,
@@ -22,7 +23,6 @@ from gpusim.families.attention.tile.blocks import (
     cta_blocks,
     launched_ctas,
 )
-from gpusim.families.attention.tile.lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.tile.operands import COPIED, GEMMS, PLACE_OF
 from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.machine import Machine, load_machine
@@ -30,8 +30,8 @@ from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, Globa
 from gpusim.schedule.kernel import Fill, FragmentTile, Stamped
 from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
-from gpusim.tile.lanes import copy_table, over_warps
 from gpusim.tile.requests import access_sectors, copy_requests
+from gpusim.tile.shared_tables import copy_table, over_warps
 from gpusim.units import LINE_BITS, WARP_SIZE
 
 SASS_OF_SOFTMAX: dict[type, SassOpcode] = {

@@ -17,8 +17,8 @@ from gpusim.families.attention.program.step import AttentionProgram
 from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
+from gpusim.families.attention.tile.attention_lanes import AttentionLanes
 from gpusim.families.attention.tile.blocks import KeyBlock, attention_ctas, block_advance, key_blocks
-from gpusim.families.attention.tile.lanes import AttentionLanes
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.verification import MEMORY_OF_ELEMENT, Compared, Executed, SayDone, SecondOutput, Verification
 from gpusim.functional.data_hazards import DataHazard, HazardLog

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.element_types import is_emulated, tensor_opcode
-from gpusim.families.gemm.lanes import GemmLanes
+from gpusim.families.gemm.gemm_lanes import GemmLanes
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape, program
 from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.machine import Machine, load_machine
@@ -18,9 +18,9 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
 from gpusim.schedule.ops import CopyAsync, Op, Program
-from gpusim.tile.lanes import over_warps, predicated_copies
 from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.requests import access_sectors, grid_fetches, grid_requests
+from gpusim.tile.shared_tables import over_warps, predicated_copies
 
 
 class TileKernel(CountedKernel[Op]):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpusim.errors import GpusimError
+from gpusim.lab.bench.bench_page import bench_page
 from gpusim.lab.bench.cases import all_scenario_cases, growth_cases, scenario_cases
 from gpusim.lab.bench.commands import (
     LOOPS,
@@ -18,7 +19,6 @@ from gpusim.lab.bench.commands import (
     measure_verify,
     say_on_stderr,
 )
-from gpusim.lab.bench.page import bench_page
 from gpusim.lab.bench.rows import BenchReport, load_bench, merged, other_host, write_bench
 from gpusim.lab.host import Host, host_of_today
 from gpusim.results.provenance import changed_files, clean, is_dirty

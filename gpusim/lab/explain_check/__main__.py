@@ -8,7 +8,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.lab.explain_check.chosen import development_records, for_bounds, pairs
 from gpusim.lab.explain_check.compared import bound_rows, gain_rows
-from gpusim.lab.explain_check.page import BOUND_BAR, NEAR_BAR, SIGN_BAR, page, share
+from gpusim.lab.explain_check.explain_page import BOUND_BAR, NEAR_BAR, SIGN_BAR, page, share
 from gpusim.records.record import reports_folder
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.attention.family import ATTENTION
 from gpusim.families.registry import parse_scenario
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder

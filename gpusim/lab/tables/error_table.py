@@ -10,7 +10,7 @@ from typing import get_args
 
 from gpusim.errors import GpusimError
 from gpusim.families.registry import parse_scenario
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.records.check import active_cycles
 from gpusim.records.check_table import number, percent
 from gpusim.records.halves import shown_records

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, printed_value
 from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.spec import Machine

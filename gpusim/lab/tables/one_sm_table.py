@@ -17,7 +17,7 @@ from gpusim.families.registry import family_of
 from gpusim.lab.calibrate.table import MeasuredTable, NotMeasured
 from gpusim.lab.main_loops.one_sm import LENGTHS, scenario_of
 from gpusim.lab.main_loops.parts import EMPTY, LANES, parts_in
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.lab.validation.observe import FigurePair, k_tiles
 from gpusim.lab.validation.statistics import summarise
 from gpusim.lower.compiled import CompilableKernel

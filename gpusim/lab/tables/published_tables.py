@@ -9,7 +9,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.lab.published.causes import cause_of
 from gpusim.lab.published.tables import OWN_MACHINE, WITHIN, Entry, own_entries, published_entries, share_within
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.records.check_table import percent
 
 _HEAD = f"""# Microbenchmarks on the simulated machines

@@ -12,7 +12,7 @@ from typing import Any
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.families.conv.fprop.problem import Conv2dFpropProblem
 from gpusim.families.gemm.gemm import GemmProblem
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.records.check_table import number
 from gpusim.records.halves import shown_records
 from gpusim.records.record import Record, load_record, measured_folder

@@ -11,10 +11,10 @@ from pathlib import Path
 from gpusim.cuda.compiler import Compiler, find_compiler
 from gpusim.errors import CheckFailed, exit_code_of
 from gpusim.lab.host import host_of_today
-from gpusim.lab.tables.page import put_page
+from gpusim.lab.tables.markdown_page import put_page
 from gpusim.lab.targets.follow import Followed, follow
 from gpusim.lab.targets.matrix import TARGETS, Combination, combinations
-from gpusim.lab.targets.page import section, with_section
+from gpusim.lab.targets.targets_page import section, with_section
 
 
 def followed(listed: Sequence[Combination], jobs: int) -> list[Followed]:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from gpusim.errors import CannotRun, exit_code_of
 from gpusim.lab.published.tables import WITHIN
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.lab.validation.observe import CYCLES
 from gpusim.lab.validation.validate import BEST_WITHIN
 from gpusim.machine.load import load_machine

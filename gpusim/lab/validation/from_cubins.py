@@ -17,7 +17,7 @@ from gpusim.cuda.compiler import Compiler
 from gpusim.errors import BadInput, CannotRun, CheckFailed, exit_code_of
 from gpusim.families.registry import family_of
 from gpusim.lab.cutlass_kernels import at_hand, build
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.lab.validation.cutlass import FUSED_ATTENTION, committed_rows, name_of, rows_of
 from gpusim.lab.validation.observe import CYCLES, Measured, Observation, observation

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from gpusim.lab.tables.page import table_row
+from gpusim.lab.tables.markdown_page import table_row
 from gpusim.lab.validation.observe import BUSY, CYCLES
 from gpusim.lab.validation.statistics import LEAST_SHARE, ErrorSummary, KTile, StallSummary
 from gpusim.lab.validation.validate import BEST_WITHIN, FEWEST_SHOWN, GROUPINGS, CutlassValidation, Validation

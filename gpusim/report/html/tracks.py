@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from gpusim.report.lanes import ISSUING, KEY_BLOCK_ACTIVITIES, stall_slices
 from gpusim.report.pipeline import WarpPipeline, from_rows, from_timeline
+from gpusim.report.span_lanes import ISSUING, KEY_BLOCK_ACTIVITIES, stall_slices
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Timeline, WarpSpan
 

@@ -8,7 +8,7 @@ from doubles.bench import HOST, REPORT, RUN
 
 from gpusim.errors import CannotRun
 from gpusim.lab.bench import __main__ as bench
-from gpusim.lab.bench.page import bench_page
+from gpusim.lab.bench.bench_page import bench_page
 from gpusim.lab.bench.rows import BenchReport, load_bench, write_bench
 
 

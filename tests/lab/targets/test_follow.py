@@ -8,7 +8,7 @@ from gpusim.errors import CheckFailed
 from gpusim.lab.targets import __main__ as command
 from gpusim.lab.targets.follow import Followed, follow
 from gpusim.lab.targets.matrix import TARGETS, Combination, combinations
-from gpusim.lab.targets.page import section, with_section
+from gpusim.lab.targets.targets_page import section, with_section
 from gpusim.lower.compiled import CompilableKernel
 
 EVERY = 29

@@ -10,8 +10,8 @@ from doubles.perfetto_reader import read_trace
 from gpusim.errors import BadInput
 from gpusim.families.registry import load_scenario
 from gpusim.report.captions import Words
-from gpusim.report.lanes import ISSUING
 from gpusim.report.perfetto import CLOCK, perfetto_trace, write_perfetto
+from gpusim.report.span_lanes import ISSUING
 from gpusim.results.timeline import Timeline, WarpSpan
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.verbs.program import watched_program

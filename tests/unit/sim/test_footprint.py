@@ -9,8 +9,8 @@ from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.schedule.lanes import GlobalRow
 from gpusim.sim.footprint import Patterns, line_requests
 from gpusim.tile.global_access import GlobalAccess
-from gpusim.tile.lanes import SharedTable, copy_table
 from gpusim.tile.requests import distinct_sectors
+from gpusim.tile.shared_tables import SharedTable, copy_table
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gpusim.sim.core.constants import PIPE, TENSOR_STRIDE
 from gpusim.sim.footprint import Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.tables import DataTables, code_of, decoded_of
-from gpusim.tile.lanes import copy_table
+from gpusim.tile.shared_tables import copy_table
 
 
 def test_programs_follow_each_other_segment_by_segment():

@@ -9,7 +9,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.tensors import AttentionTensors
-from gpusim.families.attention.tile.lanes import AttentionLanes
+from gpusim.families.attention.tile.attention_lanes import AttentionLanes
 from gpusim.families.attention.tile.operands import GEMMS, PLACE_OF, Gemm
 from gpusim.functional.data_hazards import HazardLog
 from gpusim.functional.epilogue import OutputTensor

@@ -16,8 +16,8 @@ from gpusim.families.attention.tile.statistics import lse_access, statistic_lane
 from gpusim.functional.data_hazards import DataHazard
 from gpusim.numerics.elements import Values, round_to
 from gpusim.schedule.ops import Barrier, WarpMma
-from gpusim.tile.lanes import over_warps
 from gpusim.tile.mma import MATRIX, PAIR, warp_coordinates
+from gpusim.tile.shared_tables import over_warps
 from gpusim.units import WARP_SIZE
 
 LOG2_E = np.float32(np.log2(np.e))

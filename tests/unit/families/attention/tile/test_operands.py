@@ -7,8 +7,8 @@ from problems.small import small_attention
 from gpusim.families.attention.tile.operands import attention_operand, p_store_offsets
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.layout.banks import access_wavefronts
-from gpusim.tile.lanes import fragment_table
 from gpusim.tile.mma import accumulator_map, fragment_map
+from gpusim.tile.shared_tables import fragment_table
 
 
 def lies(layout, key, query):

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.report.lanes import Slice, lanes, open_counts
+from gpusim.report.span_lanes import Slice, lanes, open_counts
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40))

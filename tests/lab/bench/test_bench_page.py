@@ -8,8 +8,8 @@ import pytest
 from doubles.bench import REPORT, RUN
 
 from gpusim.lab.bench.bars import bars
+from gpusim.lab.bench.bench_page import RUN_COLUMNS, bench_page
 from gpusim.lab.bench.cases import BY_CTAS, BY_K, BY_SMS, SCENARIOS
-from gpusim.lab.bench.page import RUN_COLUMNS, bench_page
 from gpusim.lab.bench.peers import PEERS
 from gpusim.lab.bench.rows import load_bench
 

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from gpusim.lab.tables.page import table_row
+from gpusim.lab.tables.markdown_page import table_row
 from gpusim.lab.targets.follow import Followed, FollowVerdict
 
 TITLE = "# Machine code of every target, followed"

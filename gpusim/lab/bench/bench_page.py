@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpusim.lab.bench.bars import bars, ratio_of
 from gpusim.lab.bench.peers import PEERS
 from gpusim.lab.bench.rows import BenchReport, RunRow
-from gpusim.lab.tables.page import table_row
+from gpusim.lab.tables.markdown_page import table_row
 
 RUN_COLUMNS = (
     *("run", "mode", "core", "processes", "user s", "MB", "M warp instructions", "core's s", "M instructions/s"),

@@ -1,4 +1,4 @@
-"""``python -m gpusim.lab.stamps.page``: phases of stamped kernels, measured and simulated with their stamps."""
+"""``python -m gpusim.lab.stamps``: phases of stamped kernels, measured and simulated with their stamps."""
 
 import argparse
 import os
@@ -17,7 +17,7 @@ from gpusim.lab.calibrate.runner import read_rows
 from gpusim.lab.stamps.kernel import StampedTileKernel
 from gpusim.lab.stamps.phases import PHASES, STAMPS_FILE, TIMES, phases_of, times_of
 from gpusim.lab.stamps.simulated import simulated_stamps
-from gpusim.lab.tables.page import put_page, table_row
+from gpusim.lab.tables.markdown_page import put_page, table_row
 from gpusim.lab.validation.statistics import summarise
 from gpusim.machine.load import load_machine
 from gpusim.records.check_table import percent
@@ -113,7 +113,7 @@ def page(kernels: Sequence[StampedKernel]) -> str:
         (
             "Timeline builds of GEMMs and convolutions of the development half, one of each configuration without a"
             " split-K and with seven k tiles or more; each is measured in launches with cold caches, and simulated from"
-            " its own machine code, stamps included (`python -m gpusim.lab.stamps.page`). Times are those of warp 0"
+            " its own machine code, stamps included (`python -m gpusim.lab.stamps`). Times are those of warp 0"
             " of the first CTA, from its first stamp; errors are of the medians of launches, whose prologues differ"
             f" from them by {100 * mean(one.swing('prologue') for one in known):.1f} % in the mean, whose drains by"
             f" {100 * mean(one.swing('drain') for one in known):.1f} %."
@@ -166,7 +166,7 @@ def _row(one: StampedKernel) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Simulate every measured kernel, write or print the page; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m gpusim.lab.stamps.page", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m gpusim.lab.stamps", description=__doc__)
     parser.add_argument("--gpu", default="h200", help="folder of measurements")
     parser.add_argument("--out", type=Path, help="file to write the page to; by default it is printed")
     arguments = parser.parse_args(argv)

@@ -38,8 +38,8 @@ from gpusim.layout.banks import STANDARD, Banks
 from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes, Reached, Shared, at_access, at_output
 from gpusim.schedule.ops import CopyAsync, LoadSource, StoreGlobal
 from gpusim.tile.global_access import GlobalAccess, packed
-from gpusim.tile.lanes import SharedTable, over_warps
 from gpusim.tile.operand import SIDES, Operand
+from gpusim.tile.shared_tables import SharedTable, over_warps
 from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 

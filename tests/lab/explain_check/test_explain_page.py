@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from gpusim.lab.explain_check.compared import GainRow
-from gpusim.lab.explain_check.page import page
+from gpusim.lab.explain_check.explain_page import page
 
 
 def test_the_page_counts_what_is_right():

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from gpusim.errors import CannotRun
-from gpusim.lab.stamps import page as room
-from gpusim.lab.stamps.page import StampedKernel, measured_launches, page
+from gpusim.lab.stamps import __main__ as room
+from gpusim.lab.stamps.__main__ import StampedKernel, measured_launches, page
 from gpusim.lab.stamps.phases import PHASES, TIMES
 from gpusim.records.halves import load_halves
 from gpusim.records.record import measured_folder, reports_folder
