@@ -20,13 +20,13 @@ RUNS = $(VENV)/.runs
 READY = $(VENV)/.ready
 
 # A name on the PATH may be a shim of a version that is not installed, or lack venv: only running it tells.
-PYTHONS = python3.13 python3.12 python3.11 python3 python
+PYTHONS = python3.14 python3.13 python3.12 python3.11 python3 python
 FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
-	if "$$python" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	if "$$python" -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
 		>/dev/null 2>&1; then found=$$python; break; fi; \
 	done; \
 	if [ -z "$${found-}" ]; then \
-		echo "gpusim needs Python 3.11, 3.12 or 3.13 with venv; tried: $(or $(PYTHON),$(PYTHONS))." >&2; \
+		echo "gpusim needs Python 3.11 to 3.14 with venv; tried: $(or $(PYTHON),$(PYTHONS))." >&2; \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 

@@ -29,7 +29,7 @@ def findings() -> tuple[Finding, ...]:
     simulating = "simulating"
     return (
         Finding("gpusim", __version__, simulating, "pip install gpusim"),
-        Finding("Python", platform.python_version(), simulating, "Python 3.11, 3.12 or 3.13"),
+        Finding("Python", platform.python_version(), simulating, "Python 3.11 to 3.14"),
         *(Finding(name, _version(name), simulating, f"pip install {name}") for name in _core_packages()),
         _core(),
         *hardware_findings(),
