@@ -21,8 +21,8 @@ from gpusim.machine.occupancy import ctas_per_sm
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.scenario.models import Scenario
+from gpusim.sim.columns import Code, Data, rows_of
 from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Code, Data, rows_of
 from gpusim.sim.core.constants import NOTE_WIDTH, SPAN_WIDTH
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import Figures

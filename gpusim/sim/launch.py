@@ -11,7 +11,7 @@ from gpusim.machine.spec import Machine
 from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Assembly
-from gpusim.sim.core.columns import Code, column
+from gpusim.sim.columns import Code, column
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of_places
 from gpusim.sim.decode import Known, assemble

@@ -8,8 +8,8 @@ import simpy
 
 from gpusim.machine.spec import LaunchSpec
 from gpusim.sim.code import Assembly
+from gpusim.sim.columns import Code, Data, rows_of
 from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Code, Data, rows_of
 from gpusim.sim.core.constants import NOTE_WIDTH, SPAN_WIDTH
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of

@@ -10,7 +10,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.schedule.lanes import CtaLanes, Fetches, Lanes
 from gpusim.sim.code import Assembly, Decoded
-from gpusim.sim.core.columns import Code, Column, Data, column
+from gpusim.sim.columns import Code, Column, Data, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk

@@ -10,9 +10,9 @@ from doubles.published import H200
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import OUTPUT, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.columns import Data, column, rows_of
 from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.chip import Chip
-from gpusim.sim.core.columns import Data, column, rows_of
 from gpusim.sim.core.constants import (
     COMMIT,
     DEPBAR,

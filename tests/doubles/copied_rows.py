@@ -7,7 +7,7 @@ from doubles.by_hand import NOTHING, finish, instruction
 
 from gpusim.machine import load_machine
 from gpusim.sim.code import Assembly, Decoded, DecodedSegment
-from gpusim.sim.core.columns import Data, column
+from gpusim.sim.columns import Data, column
 from gpusim.sim.core.constants import DEPBAR, EXIT
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import CtaLife

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
-from gpusim.sim.core.columns import Data, column
+from gpusim.sim.columns import Data, column
 from gpusim.sim.core.constants import BAR, EXIT, PIPE, SHARED
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import figures_of

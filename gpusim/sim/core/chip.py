@@ -14,7 +14,7 @@ SMSPs that were woken first.
 from array import array
 from typing import TYPE_CHECKING
 
-from gpusim.sim.core.columns import pages
+from gpusim.sim.columns import pages
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
     APART,
@@ -123,7 +123,7 @@ from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE, SMS_PER_TP
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpusim.sim.core.columns import Code, Column, Data
+    from gpusim.sim.columns import Code, Column, Data
     from gpusim.sim.figures import Figures
 
 

@@ -11,7 +11,7 @@ from doubles.by_hand import NOTHING, copy, instruction
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
 from gpusim.sim.code import Assembly, DecodedSegment
-from gpusim.sim.core.columns import column
+from gpusim.sim.columns import column
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, EXIT, PIPE
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of
