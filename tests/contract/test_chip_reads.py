@@ -19,7 +19,7 @@ SMS = 8
 
 def filled(chip, *requests, mask=1):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    return [chip.fill(sm, chip.l2.used(line), mask, at * 1000, at) for sm, line, at in requests]
+    return [chip.fill(sm, chip.l2.touch(line), mask, at * 1000, at) for sm, line, at in requests]
 
 
 # --- merged reads ---
@@ -348,7 +348,7 @@ def test_a_load_is_looked_up_line_by_line_where_the_l1_lacks_more_than_it_has_wa
     for at in (100, 5000):
         chip.load(0, 0, at)
         taken.append(chip.tag_free[0] - at)
-    chip.l1[0].held[chip.l1[0].find(0)] = 0
+    chip.l1[0].held[chip.l1[0].lookup(0)] = 0
     chip.load(0, 0, 9000)
 
     assert taken[0] - taken[1] == 4 - 2
@@ -679,7 +679,7 @@ def test_what_is_known_of_the_l2_comes_as_much_later(sm, reach, status, cycles):
     chip = quiet(figures=APART, sms=2, memory=memory)
     chip.status = 0
 
-    assert chip.fill_known(sm, chip.l2.used(4), 15, 0, 0) == cycles + reach
+    assert chip.fill_known(sm, chip.l2.touch(4), 15, 0, 0) == cycles + reach
 
 
 def test_two_sms_that_copy_one_line(core):

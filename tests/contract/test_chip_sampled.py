@@ -20,7 +20,7 @@ def sampled(*statuses, figures=FIGURES, **more):
 def filled(chip, *requests, mask=15, status=0):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
     chip.status = status
-    return [chip.fill_known(sm, chip.l2.used(line), mask, at * 1000, at) for sm, line, at in requests]
+    return [chip.fill_known(sm, chip.l2.touch(line), mask, at * 1000, at) for sm, line, at in requests]
 
 
 def test_what_the_walk_found_is_there_after_a_hit():

@@ -85,7 +85,7 @@ def test_what_comes_from_dram_takes_its_turn_among_stores():
     for _ in range(512):
         chip.store(0, 0, 0, 4)
 
-    assert chip.fill(1, chip.l2.used(7), 15, 0, 0) == 1024
+    assert chip.fill(1, chip.l2.touch(7), 15, 0, 0) == 1024
     assert chip.store(0, 0, 0, 4) == 1025
 
 
@@ -187,7 +187,7 @@ def test_only_modified_lines_are_written():
     chip.store(0, 0, 0, 4)
     written = []
     for line in (1, 2):
-        chip.fill(0, chip.l2.used(line), 1, 0, 0)
+        chip.fill(0, chip.l2.touch(line), 1, 0, 0)
         written.append(chip.dram_written)
 
     assert written == [128, 128]

@@ -3,11 +3,10 @@
 import ast
 import operator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from gpusim.sim.core import chip
+from gpusim.sim.core.source import core_text
 
 _OPERATORS: Final = {
     ast.Add: operator.add,
@@ -69,7 +68,7 @@ def _indexed(index: Any) -> Any:
 @cache
 def checked_core() -> ModuleType:
     """The module of the watched core."""
-    return watched(Path(chip.__file__).read_text(encoding="utf-8"))
+    return watched(core_text())
 
 
 def watched(text: str) -> ModuleType:

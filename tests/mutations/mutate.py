@@ -24,11 +24,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
+from gpusim.sim.core.source import CORE_UNITS
+
 TREE = Path(__file__).parents[2]
 
 MACHINE = "gpusim/machine/h200.toml"
 FILES = (
-    "gpusim/sim/core/chip.py",
+    *(f"gpusim/sim/core/{unit}.py" for unit in CORE_UNITS),
     "gpusim/sim/core/constants.py",
     "gpusim/sim/figures.py",
     "gpusim/sim/cta_scheduler.py",
@@ -95,10 +97,11 @@ NO_TIME = {
             "zeros",
             "narrow_pages",
             "whole_lines",
-            "bucket",
         ),
-        *("row", "flush", "note", "log_note", "log_span", "charge"),
+        *("note", "log_note", "log_span", "charge"),
     },
+    "cache.py": {"bucket"},
+    "log.py": {"row", "flush"},
     "cta_scheduler.py": {"__init__"},
     "launch.py": {"_cost"},
 }

@@ -27,8 +27,7 @@ from gpusim.records.check_table import percent
 from gpusim.records.record import measured_folder
 from gpusim.results.result import StreamOrigin
 from gpusim.sim.code import Assembly, Decoded, DecodedSegment, pipe_names
-from gpusim.sim.columns import Data
-from gpusim.sim.core.chip import zeros
+from gpusim.sim.columns import Data, zeros
 from gpusim.sim.core.constants import PIPE
 from gpusim.sim.core.engine import engine
 from gpusim.sim.footprint import IN_L2

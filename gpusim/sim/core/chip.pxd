@@ -1,60 +1,10 @@
-"""Types of ``chip.py`` for Cython: columns are views of 64-bit integers, everything else is one."""
+"""Types of ``chip.py`` for Cython."""
 
 cimport cython
 
-cdef long long NEVER, AWAITED, GIVEN, SECTORS_PER_LINE, SMS_PER_TPC, MULTIPLIER, INCREMENT, MODULUS, HASH, HASHED_BITS, HASHED_WIDTH, HASH_SHIFT, WHOLE_LINE, OUTPUT_LINES, SLOT_WIDTH, LINE_WIDTH, SMSP_COLUMNS, PORT_WIDTH, USES_A_LINE, WARP_WIDTH, CODE_WIDTH, GRANULE_WIDTH, NEIGHBOURS, ASKED_BITS, MOST_MERGED, MERGED_AHEAD, MERGED_BITS, MERGED_TIME, TENSOR_STRIDE, WAVE_STRIDE, PART_BITS, PARTS_KNOWN, PARTS_KEPT, PLACE_BITS, APART, BUCKETS_A_LINE, MOST_CREDIT, RANK_OF_WAITED, MILLI, PERCENT, READ, STORE, WAYS, SHARES, PART, FINE, FINE_MASK, WAITING, GROUPS, TAKES, TAKES_MASK, GAPS, INSTRUCTIONS_AHEAD, DUE, DUE_MASK, LINES_AT_ONCE, CYCLE_BITS, WORD_CYCLES, WORD_NUMBER, WORD_NUMBERS, STAGE_WORDS, STAGE_MASK, STATES, TO_WRITE, TO_WRITE_MASK, LINE_BITS, LINE_MASK, ISSUED, COMING, ALL_ISSUED, TENSOR, MIO, TURN, TURN_MASK, WOKEN, TIMED, SCOREBOARDS, SECTOR_BYTES, REASON_COUNT
-cdef long long PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT
-cdef long long SELECTED, WAIT, SHORT_SCOREBOARD, LONG_SCOREBOARD, BARRIER
-cdef long long NOT_SELECTED, BRANCH_RESOLVING, NO_INSTRUCTION, IMC_MISS, DRAIN, DISPATCH_STALL
-cdef long long NOTE_WIDTH, SPAN_WIDTH, RELEASED, RETIRED, LOG_ROWS
-
-cdef long long sectors_in(long long mask) noexcept
-
-cdef long long parts_in(long long mask) noexcept
-
-@cython.final
-cdef class Granules:
-    cdef long long capacity, end, held, count
-    cdef long long[::1] parts, size, older, newer, turn, touched, coming
-    cdef void unlink(self, long long at) noexcept
-    @cython.locals(known=cython.longlong, missing=cython.longlong, brought=cython.longlong, latest=cython.longlong, oldest=cython.longlong, at=cython.longlong)
-    cpdef long long touch(self, long long granule, long long parts, long long size) noexcept
-    @cython.locals(row_of="const long long[::1]", granule_of="const long long[::1]", parts_of="const long long[::1]", size_of="const long long[::1]", asked="long long[::1]", missed="long long[::1]", slow="long long[::1]", fresh="long long[::1]", row=cython.longlong, granule=cython.longlong, parts=cython.longlong, size=cython.longlong, at=cython.longlong, missing=cython.longlong, one=cython.longlong)
-    cpdef walk(self, touched, const long long[::1] turn_of, found)
-
-@cython.final
-cdef class Log:
-    cdef readonly object column
-    cdef object rows
-    cdef long long[::1] block
-    cdef long long width, filled
-    cdef long long row(self) noexcept
-    cpdef flush(self)
-
-@cython.final
-cdef class Lines:
-    cdef long long mask, free, fresh, room, oldest, uses
-    cdef readonly long long count
-    cdef long long[::1] head, chain, line, use, held, ready, dirty, seen, crossed, asker, lands, pending, log
-    cdef long long bucket(self, long long line) noexcept
-    cdef long long find(self, long long line) noexcept
-    cdef void thin_out(self) noexcept
-    cdef long long least_used(self) noexcept
-    cdef void append(self, long long slot) noexcept
-    cdef long long insert(self, long long line) noexcept
-    cdef long long used(self, long long line) noexcept
-    cdef void drop_oldest(self) noexcept
-
-@cython.final
-cdef class Calendar:
-    cdef long long[::1] last_of, due, before, after, listed
-    cdef long long now, turn_end, count, later
-    cdef inline void schedule(self, long long event, long long due) noexcept
-    cdef long long ring_of(self, long long event) noexcept
-    cdef void append(self, long long event) noexcept
-    cdef inline void drop(self, long long event) noexcept
-    cdef inline long long first(self) noexcept
-    cdef void turn_over(self) noexcept
+from gpusim.sim.core.cache cimport Lines
+from gpusim.sim.core.calendar cimport Calendar
+from gpusim.sim.core.log cimport Log
 
 @cython.final
 cdef class Chip:
@@ -180,7 +130,6 @@ cdef class Chip:
     cdef long long l2_latency(self, long long sm) noexcept
     cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
     cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
-    cdef long long parity(self, long long ones) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(cache=Lines, same=bint, far=bint)
     cdef long long fill(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept

@@ -9,19 +9,22 @@ An SMSP sleeps until one of its warps can issue. Instructions that use only the 
 clock, up to the earliest cycle at which another warp could arrive; those that use units shared with other SMSPs are
 issued when the clock reaches their cycle. Events of one cycle are taken in the order in which they were scheduled,
 SMSPs that were woken first.
+
+>>> dealt((-3, 0, 3), 6).tolist()
+[-3, -3, 0, 0, 3, 3]
 """
 
 from array import array
 from typing import TYPE_CHECKING
 
-from gpusim.sim.columns import pages
+from gpusim.sim.columns import pages, zeros
+from gpusim.sim.core.cache import Granules, Lines, parity, sectors_in
+from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
-    APART,
     ASKED_BITS,
     AWAITED,
     BAR,
-    BUCKETS_A_LINE,
     CODE_WIDTH,
     COMING,
     COMMIT,
@@ -35,7 +38,6 @@ from gpusim.sim.core.constants import (
     GAPS,
     GIVEN,
     GLOBAL,
-    GRANULE_WIDTH,
     GROUPS,
     HASH,
     HASH_SHIFT,
@@ -49,7 +51,6 @@ from gpusim.sim.core.constants import (
     LINE_MASK,
     LINE_WIDTH,
     LINES_AT_ONCE,
-    LOG_ROWS,
     MERGED_AHEAD,
     MERGED_BITS,
     MERGED_TIME,
@@ -59,7 +60,6 @@ from gpusim.sim.core.constants import (
     MOST_CREDIT,
     MOST_MERGED,
     MULTIPLIER,
-    NEIGHBOURS,
     NEVER,
     NOTE_WIDTH,
     OUTPUT_LINES,
@@ -69,7 +69,6 @@ from gpusim.sim.core.constants import (
     PARTS_KNOWN,
     PERCENT,
     PIPE,
-    PLACE_BITS,
     PORT_WIDTH,
     RANK_OF_WAITED,
     READ,
@@ -91,9 +90,6 @@ from gpusim.sim.core.constants import (
     TIMED,
     TO_WRITE,
     TO_WRITE_MASK,
-    TURN,
-    TURN_MASK,
-    USES_A_LINE,
     WAITING,
     WARP_WIDTH,
     WAVE_STRIDE,
@@ -104,6 +100,7 @@ from gpusim.sim.core.constants import (
     WORD_NUMBER,
     WORD_NUMBERS,
 )
+from gpusim.sim.core.log import Log
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -126,10 +123,7 @@ if TYPE_CHECKING:
     from gpusim.sim.columns import Code, Column, Data
     from gpusim.sim.figures import Figures
 
-
-def zeros(count: int, value: int = 0) -> "Column":
-    """Return a column of ``count`` equal integers."""
-    return array("q", [value]) * count
+__all__ = ("Chip", "Granules")
 
 
 def narrow_pages(count: int) -> "memoryview[int]":
@@ -211,308 +205,6 @@ def chains(code: "Code", tensor: int, behind: "Column", cycles: "Column") -> "tu
                 interval = code.interval[place]
                 count[place] = count[after] + 1 if code.interval[after] == interval >= max(1, cycles[place]) else 0
     return count, order, places
-
-
-def sectors_in(mask: int) -> int:
-    """Return the number of sectors, of the four of a line, in a mask."""
-    return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
-
-
-def parts_in(mask: int) -> int:
-    """Return the number of parts, of at most sixteen of a granule, in a mask."""
-    pairs = mask - (mask >> 1 & 0x5555)
-    fours = (pairs & 0x3333) + (pairs >> 2 & 0x3333)
-    eights = fours + (fours >> 4) & 0x0F0F
-    return eights + (eights >> 8) & 0x1F
-
-
-class Granules:
-    """
-    Content of an L2 whose hits are found without timing: granules, and the parts of them that it holds.
-
-    A granule is what is replaced at once; the least recently used one is. Those that are held are a ring in the order
-    of use, which begins and ends at the granule after the last.
-    """
-
-    def __init__(self, capacity: int, count: int) -> None:
-        """Hold at most ``capacity`` bytes of ``count`` granules, or one granule that is larger."""
-        slots = pages(GRANULE_WIDTH * (count + 1))
-        self.parts, self.size, self.older, self.newer = slots, slots[1:], slots[2:], slots[3:]
-        self.turn, self.touched, self.coming = slots[4:], slots[5:], slots[6:]
-        self.capacity, self.end = capacity, GRANULE_WIDTH * count
-        self.older[self.end] = self.newer[self.end] = self.end
-        self.held = self.count = 0
-
-    def unlink(self, at: int) -> None:
-        """Take a granule out of the ring."""
-        older, newer = self.older[at], self.newer[at]
-        self.newer[older], self.older[newer] = newer, older
-
-    def touch(self, granule: int, parts: int, size: int) -> int:
-        """Make parts of a granule, of ``size`` bytes each, the most recently used; return the mask of those missing."""
-        at = GRANULE_WIDTH * granule
-        known = self.parts[at]
-        missing = parts & ~known
-        brought = parts_in(missing) * size
-        if known:
-            self.unlink(at)
-        else:
-            self.count += 1
-        latest = self.older[self.end]
-        self.older[at], self.newer[at] = latest, self.end
-        self.newer[latest] = self.older[self.end] = at
-        self.parts[at] = known | missing
-        self.size[at] += brought
-        self.held += brought
-        while self.held > self.capacity and self.count > 1:
-            oldest = self.newer[self.end]
-            self.unlink(oldest)
-            self.held -= self.size[oldest]
-            self.parts[oldest] = self.size[oldest] = 0
-            self.count -= 1
-        return missing
-
-    def walk(
-        self, touched: "Sequence[memoryview[int]]", turn_of: "memoryview[int]", found: "Sequence[memoryview[int]]"
-    ) -> None:
-        """
-        Touch granules one after the other, and add what each row of touches finds to ``found``, in bytes.
-
-        Args:
-            touched: Columns of equal length: the row of each touch, the granule, the mask of its parts, a part's size.
-            turn_of: Turn of each row, at least 1. What is touched or missed twice in one is told by the granule.
-            found: By row: bytes asked for; missing; missing, or missed in this turn before; touched first in this turn.
-        """
-        row_of, granule_of, parts_of, size_of = touched
-        asked, missed, slow, fresh = found
-        for one in range(len(row_of)):
-            row, granule, parts, size = row_of[one], granule_of[one], parts_of[one], size_of[one]
-            at = GRANULE_WIDTH * granule
-            if self.turn[at] != turn_of[row]:
-                self.turn[at], self.touched[at], self.coming[at] = turn_of[row], 0, 0
-            missing = self.touch(granule, parts, size)
-            self.coming[at] |= missing
-            asked[row] += parts_in(parts) * size
-            missed[row] += parts_in(missing) * size
-            slow[row] += parts_in(parts & self.coming[at]) * size
-            fresh[row] += parts_in(parts & ~self.touched[at]) * size
-            self.touched[at] |= parts
-
-
-class Log:
-    """Rows of integers, one after another in a column that grows by blocks; ``flush`` completes the column."""
-
-    def __init__(self, width: int) -> None:
-        """Hold rows of ``width`` integers."""
-        self.column: Column = array("q")
-        self.rows = self.block = zeros(width * LOG_ROWS)
-        self.width, self.filled = width, 0
-
-    def row(self) -> int:
-        """Add a row; return where it begins in the block."""
-        if self.filled == len(self.block):
-            self.flush()
-        at = self.filled
-        self.filled += self.width
-        return at
-
-    def flush(self) -> None:
-        """Move the rows of the block to the column."""
-        filled, self.filled = self.filled, 0
-        self.column.extend(self.rows[:filled])
-
-
-class Lines:
-    """
-    Lines of a cache with the cycle they are there and the sectors held, in order of use: a hash and a log.
-
-    Each use of a line is logged. What the log says of a line that was used again since is passed over where the least
-    recently used one is looked for, and forgotten when the log is full.
-    """
-
-    def __init__(self, most: int) -> None:
-        """Hold at most ``most`` lines."""
-        buckets = 1
-        while buckets < BUCKETS_A_LINE * most:
-            buckets *= 2
-        self.mask = buckets - 1
-        self.head = pages(buckets)  # slots from 1 on; 0 where there is none
-        # The integers of a slot lie side by side: whoever finds a line uses most of them.
-        slots = pages(SLOT_WIDTH * (most + 2))
-        self.line, self.chain, self.use, self.held, self.ready = slots, slots[1:], slots[2:], slots[3:], slots[4:]
-        # What an L2 remembers that is simulated itself, and one whose hits are known beforehand: no cache is both.
-        self.dirty, self.seen, self.crossed = slots[5:], slots[6:], slots[7:]
-        self.asker, self.lands, self.pending = slots[5:], slots[6:], slots[7:]
-        self.free, self.fresh, self.count = -1, 0, 0
-        self.room = USES_A_LINE * (most + 2)
-        self.log, self.oldest, self.uses = pages(self.room), 0, 0
-
-    def bucket(self, line: int) -> int:
-        """
-        Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only.
-
-        What is side by side in a tensor, and asked for soon, has buckets side by side; tensors and waves lie apart.
-        """
-        block = line >> NEIGHBOURS
-        spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * APART
-        return (spread << NEIGHBOURS | line & (1 << NEIGHBOURS) - 1) & self.mask
-
-    def find(self, line: int) -> int:
-        """Return the slot of a line, or -1."""
-        slot = self.head[self.bucket(line)] - 1
-        while slot >= 0 and self.line[slot] != line:
-            slot = self.chain[slot]
-        return slot
-
-    def append(self, slot: int) -> None:
-        """Make a slot the most recently used."""
-        if self.uses == self.room:
-            self.thin_out()
-        self.log[self.uses] = slot
-        self.use[slot] = self.uses
-        self.uses += 1
-
-    def thin_out(self) -> None:
-        """Let the log forget all uses of a line but its last one."""
-        kept = 0
-        for at in range(self.oldest, self.uses):
-            slot = self.log[at]
-            if self.use[slot] == at:
-                self.log[kept] = slot
-                self.use[slot] = kept
-                kept += 1
-        self.oldest, self.uses = 0, kept
-
-    def least_used(self) -> int:
-        """Return the least recently used slot; there is one."""
-        while self.use[self.log[self.oldest]] != self.oldest:
-            self.oldest += 1
-        return self.log[self.oldest]
-
-    def insert(self, line: int) -> int:
-        """Add a line that is not there as the most recently used, without sectors; return its slot."""
-        slot = self.free
-        if slot >= 0:
-            self.free = self.chain[slot]
-        else:
-            slot = self.fresh
-            self.fresh += SLOT_WIDTH
-        bucket = self.bucket(line)
-        self.chain[slot] = self.head[bucket] - 1
-        self.head[bucket] = slot + 1
-        self.line[slot] = line
-        self.held[slot] = self.ready[slot] = 0
-        self.dirty[slot] = self.seen[slot] = self.crossed[slot] = 0
-        self.append(slot)
-        self.count += 1
-        return slot
-
-    def used(self, line: int) -> int:
-        """Make a line the most recently used, added if need be; return its slot."""
-        slot = self.find(line)
-        if slot < 0:
-            return self.insert(line)
-        if self.use[slot] != self.uses - 1:
-            self.append(slot)
-        return slot
-
-    def drop_oldest(self) -> None:
-        """Remove the least recently used line."""
-        slot = self.least_used()
-        self.oldest += 1
-        bucket = self.bucket(self.line[slot])
-        at = self.head[bucket] - 1
-        if at == slot:
-            self.head[bucket] = self.chain[slot] + 1
-        else:
-            while self.chain[at] != slot:
-                at = self.chain[at]
-            self.chain[at] = self.chain[slot]
-        self.chain[slot] = self.free
-        self.free = slot
-        self.count -= 1
-
-
-class Calendar:
-    """
-    Events by time, and those of one time in the order in which they were scheduled; each event is there once.
-
-    Each time of this turn has a ring of events. What comes after the turn waits in one ring, and is told apart when the
-    turn is over. No time comes that is before the turn's first.
-    """
-
-    def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:
-        """Hold events in four columns of zeros; an event is its place in them."""
-        self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
-        self.due, self.before, self.after, self.listed = columns
-        self.now, self.turn_end = 0, TURN
-        self.count, self.later = 0, 0
-
-    def schedule(self, event: int, due: int) -> None:
-        """Schedule an event, anew where it was scheduled before."""
-        if self.listed[event]:
-            self.drop(event)
-        self.due[event] = due
-        if due < self.now:  # noqa: PLR1730 - max and min cost a call where this is interpreted
-            self.now = due
-        self.append(event)
-
-    def ring_of(self, event: int) -> int:
-        """Return the ring that an event belongs to."""
-        due = self.due[event]
-        return due & TURN_MASK if due < self.turn_end else TURN
-
-    def append(self, event: int) -> None:
-        """Put an event behind the others of its ring."""
-        ring = self.ring_of(event)
-        last = self.last_of[ring]
-        if last < 0:
-            self.before[event] = self.after[event] = event
-        else:
-            first = self.after[last]
-            self.before[event], self.after[event] = last, first
-            self.after[last] = self.before[first] = event
-        self.last_of[ring] = event
-        self.listed[event] = 1
-        self.count += 1
-        if ring == TURN:
-            self.later += 1
-
-    def drop(self, event: int) -> None:
-        """Remove an event."""
-        ring, before, after = self.ring_of(event), self.before[event], self.after[event]
-        self.after[before], self.before[after] = after, before
-        if self.last_of[ring] == event:
-            self.last_of[ring] = -1 if before == event else before
-        self.listed[event] = 0
-        self.count -= 1
-        if ring == TURN:
-            self.later -= 1
-
-    def first(self) -> int:
-        """Return the earliest event, of several the one that was scheduled first; there is one."""
-        if self.count == self.later:
-            self.turn_over()
-        while self.last_of[self.now & TURN_MASK] < 0:
-            self.now += 1
-        return self.after[self.last_of[self.now & TURN_MASK]]
-
-    def turn_over(self) -> None:
-        """Begin the turn of the earliest event of those that wait, and tell them apart in their order."""
-        last, count = self.last_of[TURN], self.later
-        event, earliest = last, self.due[last]
-        for _ in range(count):
-            earliest = min(earliest, self.due[event])
-            event = self.after[event]
-        self.now = earliest
-        self.turn_end = earliest - (earliest & TURN_MASK) + TURN
-        self.last_of[TURN] = -1
-        self.count = self.later = 0
-        event = self.after[last]
-        for _ in range(count):
-            after = self.after[event]
-            self.append(event)
-            event = after
 
 
 class Chip:
@@ -2059,7 +1751,7 @@ class Chip:
         """Return how many lines an SM's L1 lacks of those that a request looks up, be it some sectors of them."""
         cache, base, count = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
-            slot = cache.find(self.line[touched] + base)
+            slot = cache.lookup(self.line[touched] + base)
             if slot < 0 or self.sector_mask[touched] & ~cache.held[slot]:
                 count += 1
         return count
@@ -2111,7 +1803,7 @@ class Chip:
         # All lines are looked for before the first one is served: they lie anywhere in the memory that this runs in,
         # which so waits for all at once.
         for place in range(lines):
-            self.looked_for[place] = cache.used(self.line[first + place] + base)
+            self.looked_for[place] = cache.touch(self.line[first + place] + base)
         for place in range(lines):
             slot, mask = self.looked_for[place], self.sector_mask[first + place]
             if self.simulates_l2:
@@ -2152,7 +1844,7 @@ class Chip:
         cache, missing = self.l1[sm], 0
         base = self.fetch_line[self.fetched]
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
-            slot = cache.used(self.line[touched] + base)
+            slot = cache.touch(self.line[touched] + base)
             mask, held = self.sector_mask[touched], cache.held[slot]
             if mask & held:
                 done = max(done, cache.ready[slot])
@@ -2162,13 +1854,13 @@ class Chip:
         if missing:
             landed = self.bring(sm, at, issued, missing, interval) + hit - self.load_hit
             for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
-                slot = cache.find(self.line[touched] + base)
+                slot = cache.lookup(self.line[touched] + base)
                 mask = self.sector_mask[touched]
                 if mask & ~cache.held[slot]:
                     cache.ready[slot] = landed
                     cache.held[slot] |= mask
             while cache.count > self.l1_lines:
-                cache.drop_oldest()
+                cache.evict()
             done = max(done, landed)
         return done
 
@@ -2181,10 +1873,10 @@ class Chip:
         cache, base, done, self.twin = self.l1[sm], self.fetch_line[self.fetched], 0, False
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
-            mask = self.sector_mask[touched] & ~cache.held[cache.find(line)]
+            mask = self.sector_mask[touched] & ~cache.held[cache.lookup(line)]
             if mask == 0:
                 continue
-            slot = self.l2.used(line)
+            slot = self.l2.touch(line)
             if self.simulates_l2:
                 landed = self.fill(sm, slot, mask, start, issued)
             else:
@@ -2296,7 +1988,7 @@ class Chip:
             while self.written_sectors >= SECTORS_PER_LINE:
                 self.written_sectors -= SECTORS_PER_LINE
                 self.next_line += 1
-                slot = self.l2.insert(self.next_line)
+                slot = self.l2.allocate(self.next_line)
                 self.l2.dirty[slot] = 1
                 start = max(start, self.make_room(issued))
         else:
@@ -2332,11 +2024,11 @@ class Chip:
         """
         cache, room = self.l2, 0
         if cache.count > self.l2_lines:
-            oldest = cache.least_used()
+            oldest = cache.victim()
             if cache.dirty[oldest]:
                 room = self.write_back(issued)
                 self.dram_written += SECTORS_PER_LINE * SECTOR_BYTES * self.share
-            cache.drop_oldest()
+            cache.evict()
         return room
 
     def write_back(self, issued: int) -> int:
@@ -2411,22 +2103,13 @@ class Chip:
             self.turn -= PERCENT
         return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
 
-    def parity(self, ones: int) -> int:
-        """Return whether a number has an odd number of ones."""
-        ones ^= ones >> 32
-        ones ^= ones >> 16
-        ones ^= ones >> 8
-        ones ^= ones >> 4
-        ones ^= ones >> 2
-        return (ones ^ ones >> 1) & 1
-
     def is_far(self, sm: int, line: int) -> bool:
         """
         Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
 
         The parity of some bits of its number says which is (sides.csv, lines of a page of 2 MiB).
         """
-        return self.far_percent > 0 and self.parity(line & self.home_bits) != self.side[sm]
+        return self.far_percent > 0 and parity(line & self.home_bits) != self.side[sm]
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
         """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
@@ -2550,7 +2233,7 @@ class Chip:
         cache.asker[slot] = sm
         cache.lands[slot] = lands * MILLI
         if cache.count > self.l2_lines:
-            cache.drop_oldest()
+            cache.evict()
         return lands
 
     def ask(self, sm: int, start: int, issued: int, asked: int) -> int:
@@ -2677,7 +2360,7 @@ class Chip:
         tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
         part = own // self.late_lines
         for kind in range(self.late_kinds):
-            part = part << 1 | self.parity(own & self.late_masks[kind])
+            part = part << 1 | parity(own & self.late_masks[kind])
         return max(0, self.late_cycles - (at + self.spread_of(tensor << PART_BITS | part)) % self.late_period)
 
     def quantile(self, draw: int) -> int:

@@ -33,7 +33,7 @@ class Engine(NamedTuple):
 
     Attributes:
         name: Which.
-        module: The module that has ``Chip``.
+        module: The module that has ``Chip``, and ``Granules``.
         why: Why it is not the compiled one; empty where it is.
     """
 

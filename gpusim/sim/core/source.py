@@ -1,6 +1,14 @@
-"""What the compiled core is built from: the text and its types, and the integers that it has names for."""
+"""
+What the compiled core is built from: the units' texts and types, and the integers that they have names for.
 
+A unit is a module ``X.py`` with its types ``X.pxd``, and imports the units below it. Interpreted, it is a module as any
+other. Compiled, all units are one module, so that the C compiler inlines across them: their texts are put one after
+another, each after those that it imports, without the lines that import one unit from another.
+"""
+
+import ast
 import hashlib
+import re
 from pathlib import Path
 
 from gpusim import units
@@ -9,10 +17,13 @@ from gpusim.sim.core import constants
 
 FOLDER = Path(__file__).parent
 
-TEXT, TYPES = FOLDER / "chip.py", FOLDER / "chip.pxd"
+CORE_UNITS = ("cache", "calendar", "log", "chip")
+"""The units, each after those that it imports."""
 
 _FITS = 1 << 31
 """Integers from here on are none of C's to Cython, but Python's."""
+
+_CIMPORT = re.compile(r"from gpusim\.sim\.core\.(\w+) cimport [\w, ]+\n")
 
 
 def named_integers() -> dict[str, int]:
@@ -23,7 +34,37 @@ def named_integers() -> dict[str, int]:
     return named
 
 
+def imported_units(text: str) -> dict[str, range]:
+    """Return the units that a unit's text imports from, each with the numbers of the lines that do it, from 0 on."""
+    found = {}
+    for node in ast.parse(text).body:
+        unit = (node.module or "").removeprefix("gpusim.sim.core.") if isinstance(node, ast.ImportFrom) else ""
+        if unit in CORE_UNITS:
+            found[unit] = range(node.lineno - 1, node.end_lineno or node.lineno)
+    return found
+
+
+def without_units(text: str) -> str:
+    """Return a unit's text without the lines that import other units."""
+    left_out = {line for lines in imported_units(text).values() for line in lines}
+    return "".join(line for at, line in enumerate(text.splitlines(keepends=True)) if at not in left_out)
+
+
+def core_text() -> str:
+    """Return the texts of all units as one module's."""
+    return "\n\n".join(without_units((FOLDER / f"{unit}.py").read_text(encoding="utf-8")) for unit in CORE_UNITS)
+
+
+def core_types() -> str:
+    """Return the types of the numbers and of all units as one module's."""
+    types = [(FOLDER / f"{name}.pxd").read_text(encoding="utf-8") for name in ("constants", *CORE_UNITS)]
+    return "\n".join(_CIMPORT.sub("", text) for text in types)
+
+
 def source_digest() -> str:
     """Return the SHA-256 of all that, which the compiled copy carries."""
-    known = "".join(f"{name}={value}\n" for name, value in sorted(named_integers().items()))
-    return hashlib.sha256(TEXT.read_bytes() + TYPES.read_bytes() + known.encode()).hexdigest()
+    digest = hashlib.sha256("".join(f"{name}={value}\n" for name, value in sorted(named_integers().items())).encode())
+    digest.update((FOLDER / "constants.pxd").read_bytes())
+    for unit in CORE_UNITS:
+        digest.update((FOLDER / f"{unit}.py").read_bytes() + (FOLDER / f"{unit}.pxd").read_bytes())
+    return digest.hexdigest()

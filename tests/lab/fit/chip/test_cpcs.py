@@ -105,11 +105,11 @@ def test_who_asks_first_does_not_decide_what_is_merged():
     """
     for first, second in ((0, 6), (6, 0)):
         chip = quiet(figures=EIGHT._replace(most_merged=4, merge_window=20, l2_far_percent=0), sms=8, groups=(0,) * 8)
-        chip.fill(5, chip.l2.used(7), 15, 0, 0)
+        chip.fill(5, chip.l2.touch(7), 15, 0, 0)
         chip.looked_up = 0
         for _ in range(4):
             chip.look(READ, 0, 9_000 * MILLI, 9_000, LINE_BYTES)
-        lands = {sm: chip.fill(sm, chip.l2.used(7), 15, 9_000 * MILLI, 9_000) for sm in (first, second)}
+        lands = {sm: chip.fill(sm, chip.l2.touch(7), 15, 9_000 * MILLI, 9_000) for sm in (first, second)}
 
         assert chip.looked_up == 4
         assert lands[6] < lands[0]

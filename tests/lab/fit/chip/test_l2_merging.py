@@ -42,7 +42,7 @@ def simulated(stagger, window=MACHINE.l2.merging.window):
     figures = figures_of(MACHINE, 0, busy=False)._replace(merge_window=window)
     chip = quiet(figures=figures, sms=SMS, groups=groups)
     for line in range(TILES * COPIES * LINES):
-        chip.fill(0, chip.l2.used(line), 15, 0, 0)
+        chip.fill(0, chip.l2.touch(line), 15, 0, 0)
     chip.looked_up = 0
     landed = [[0] * TILES for _ in range(SMS)]
     events = [(WARM + sm * stagger, sm, 0, 0) for sm in range(SMS)]
@@ -51,7 +51,7 @@ def simulated(stagger, window=MACHINE.l2.merging.window):
         start = chip.enter(sm, at, COPY_BYTES)
         first = (tile * COPIES + copy) * LINES
         landed[sm][tile] = max(
-            landed[sm][tile], *(chip.fill(sm, chip.l2.used(first + i), 15, start, at) for i in range(LINES))
+            landed[sm][tile], *(chip.fill(sm, chip.l2.touch(first + i), 15, start, at) for i in range(LINES))
         )
         if copy + 1 < COPIES:
             heappush(events, (at + COPY_CYCLES, sm, tile, copy + 1))
@@ -94,7 +94,7 @@ def simulated_apart(late):
     chip = quiet(figures=figures_of(MACHINE, 0, busy=False), sms=SMS, groups=groups)
     for line in range(STEPS):
         for sm, at in ((0, line * PERIOD), (1, line * PERIOD + late)):
-            chip.fill(sm, chip.l2.used(line), 15, chip.enter(sm, at, 128), at)
+            chip.fill(sm, chip.l2.touch(line), 15, chip.enter(sm, at, 128), at)
     return chip.looked_up
 
 

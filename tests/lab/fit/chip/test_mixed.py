@@ -45,7 +45,7 @@ class Loop:
         if self.writes_dram:
             for number in range(1, self.chip.l2_lines + 1):
                 self.chip.next_line += 1
-                slot = self.chip.l2.insert(self.chip.next_line)
+                slot = self.chip.l2.allocate(self.chip.next_line)
                 self.chip.l2.dirty[slot] = int(number * modified) - int((number - 1) * modified)
 
     def group(self, sm, at):
@@ -58,7 +58,7 @@ class Loop:
                 continue
             for _ in range(LINES):
                 self.line[sm] += 1
-                done = max(done, chip.fill(sm, chip.l2.used(self.line[sm]), WHOLE_LINE, start, issued))
+                done = max(done, chip.fill(sm, chip.l2.touch(self.line[sm]), WHOLE_LINE, start, issued))
         return done
 
     def run(self, copiers, storers, pause):

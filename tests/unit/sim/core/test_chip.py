@@ -1,10 +1,9 @@
 """The chip fed with instructions by hand: when each warp issues, against published tables and arithmetic on paper."""
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from doubles.by_hand import (
     A100,
@@ -28,7 +27,6 @@ from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import L2CrossingSpec, MioSpec
-from gpusim.sim.core.chip import Calendar, Lines, zeros
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, NEVER, PIPE, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
@@ -1035,98 +1033,6 @@ def test_dram_never_exceeds_its_bandwidth(requests):
     served_until = begins + requests[-1][1] * 32 // 64
 
     assert served_until * 64 + 64 >= sum(sectors for _, sectors in requests) * 32
-
-
-# --- lines, and the calendar ---
-
-
-USED = st.sampled_from((0, 1, 2, 3, 4, 17, 1 << 17, (1 << 40) + 1, 3 << 40, -5))
-
-
-USES = st.tuples(USED, st.booleans(), st.sampled_from((0, 0, 0, 1, 2, 5)))
-
-
-@given(st.integers(1, 8), st.lists(USES, max_size=80))
-def test_lines_are_an_ordered_dictionary(most, uses):
-    """Whatever is used, written and forgotten: the same lines, in the same order of use, with what they held."""
-    keep_lines(most, uses)
-
-
-@pytest.mark.parametrize("most", range(1, 9))
-def test_lines_that_are_used_more_often_than_their_log_has_room_for_are_one_too(most):
-    """Of 600 uses of at most 8 lines, of which it has room for 4 x (8 + 2), it has to forget most."""
-    chosen = np.random.default_rng(most)
-    used = chosen.choice((0, 1, 2, 3, 4, 17, 1 << 17, 3 << 40), 600).tolist()
-    writes, drops = (chosen.random((2, 600)) < [[0.5], [0.05]]).astype(int).tolist()
-    lines = keep_lines(most, list(zip(used, writes, drops, strict=True)))
-
-    assert lines.uses <= lines.room < 300
-
-
-def keep_lines(most, uses):
-    """Use, write and forget lines as a dictionary in order; each has the same ones, in the same order."""
-    lines, model = Lines(most), OrderedDict()
-    for number, (line, writes, drops) in enumerate(uses):
-        if line not in model and len(model) == most:
-            lines.drop_oldest()
-            model.popitem(last=False)
-        slot = lines.used(line)
-        model.setdefault(line, (0,) * 5)
-        model.move_to_end(line)
-        assert kept_of(lines, slot) == model[line]
-        if writes:
-            model[line] = number, number % 16, number + 1, number + 2, number + 3
-            lines.ready[slot], lines.held[slot] = model[line][:2]
-            lines.dirty[slot], lines.seen[slot], lines.crossed[slot] = model[line][2:]
-        for _ in range(min(drops, len(model))):
-            lines.drop_oldest()
-            model.popitem(last=False)
-        slots = [lines.find(line) for line in model]
-        assert [(lines.line[slot], *kept_of(lines, slot)) for slot in slots] == [
-            (line, *held) for line, held in model.items()
-        ]
-        last_uses = [lines.use[slot] for slot in slots]
-        assert last_uses == sorted(last_uses)
-        assert [lines.log[at] for at in last_uses] == slots
-        assert not slots or lines.least_used() == slots[0]
-        assert lines.count == len(model)
-        assert all(lines.find(line) < 0 for line in (*range(20), 1 << 17) if line not in model)
-    return lines
-
-
-def kept_of(lines, slot):
-    """What a slot remembers of its line; an L2 whose hits are known keeps other things in the last three."""
-    kept = lines.ready[slot], lines.held[slot], lines.dirty[slot], lines.seen[slot], lines.crossed[slot]
-    assert kept[2:] == (lines.asker[slot], lines.lands[slot], lines.pending[slot])
-    return kept
-
-
-FROM_NOW = st.sampled_from((0, 1, 2, 3, 9, 4095, 4096, 4097, 9000, 70_000))
-"""Half cycles within a turn of the calendar, about its length, and beyond."""
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), FROM_NOW, st.sampled_from(("", "", "first", "any"))), max_size=60))
-def test_the_calendar_takes_the_first_event_and_of_one_time_the_one_scheduled_first(requests):
-    """Whoever is scheduled anew has the new time and comes after all that have it already. Time goes on with events."""
-    calendar, model, now = Calendar([zeros(7) for _ in range(4)]), {}, 0
-    for turn, (event, later, drops) in enumerate(requests):
-        calendar.schedule(event, now + later)
-        model[event] = (now + later, turn)
-        dropped = event
-        if drops == "first":
-            dropped = min(model, key=model.__getitem__)
-            assert calendar.first() == dropped
-            now = model[dropped][0]
-        if drops:
-            calendar.drop(dropped)
-            del model[dropped]
-        assert calendar.count == len(model)
-
-    taken = []
-    while calendar.count:
-        taken.append(calendar.first())
-        calendar.drop(taken[-1])
-    assert taken == sorted(model, key=model.__getitem__)
 
 
 # --- SMSPs that are woken together ---
