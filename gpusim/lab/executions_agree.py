@@ -93,8 +93,10 @@ class Twins(Chip):
             CheckFailed: It is not the same.
         """
         other = self._other
-        for name in ("instructions", "wavefronts", "l2_sectors", "dram_bytes"):
+        for name in ("instructions", "wavefronts"):
             _must_equal(name, getattr(self, name), getattr(other, name))
+        _must_equal("sectors read from the L2", self.l2.sectors, other.l2.sectors)
+        _must_equal("bytes read from DRAM", self.dram.read_bytes, other.dram.read_bytes)
         for name in ("stalls", "sectors"):
             _must_equal(f"{name} by place", list(getattr(self, name)), list(getattr(other, name)))
 

@@ -23,7 +23,7 @@ LINE = 128
 
 def begun(chip, bank, at, size=LINE, writes=0):
     """Cycle at which an access to a bank, issued at a cycle, is transferred."""
-    return chip.occupy(bank, at, size, writes) / 1000
+    return chip.dram.occupy(bank, at, size, writes) / 1000
 
 
 def test_a_bank_serves_one_access_after_the_other():
@@ -50,7 +50,7 @@ def test_parts_of_a_line_take_their_part_of_the_bank():
 def test_a_machine_whose_banks_are_not_known_has_one_channel_that_never_waits_for_a_bank():
     chip = quiet(machine=KILOCYCLE)
 
-    assert [begun(chip, chip.bank_of(line), 0) for line in (1, 2, 3)] == [0, 2, 4]
+    assert [begun(chip, chip.dram.bank_of(line), 0) for line in (1, 2, 3)] == [0, 2, 4]
 
 
 @pytest.mark.parametrize("share", [1, 2, 3])
@@ -61,7 +61,7 @@ def test_a_part_of_the_chip_has_its_part_of_the_channels(share):
     """
     chip = quiet(figures=FIGURES._replace(dram_channels=6, dram_bank_busy=0), share=share)
 
-    assert chip.channels == 6 // share
+    assert chip.dram.channels == 6 // share
     assert [begun(chip, 0, 0), begun(chip, 0, 0)] == [0, 12]
 
 
@@ -108,7 +108,7 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
     Within 10 %: of 752 draws, the standard deviation of that is 2.6 %.
     """
     chip = quiet(figures=FIGURES._replace(dram_channels=188, dram_banks=4))
-    found = Counter(chip.bank_of(number * stride) for number in range(752 * 40))
+    found = Counter(chip.dram.bank_of(number * stride) for number in range(752 * 40))
     spread = sum((found[bank] - 40) ** 2 for bank in range(752)) / 752
 
     assert spread**0.5 == pytest.approx(40**0.5, rel=0.1)
@@ -118,7 +118,7 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
 def test_every_line_has_a_bank(line, channels, banks):
     chip = quiet(figures=FIGURES._replace(dram_channels=channels, dram_banks=banks))
 
-    assert 0 <= chip.bank_of(line) < channels * banks
+    assert 0 <= chip.dram.bank_of(line) < channels * banks
 
 
 @pytest.mark.parametrize("stride", [1, 8, 16, 33, 128])
@@ -126,7 +126,9 @@ def test_every_line_has_a_bank(line, channels, banks):
 def test_equal_lines_of_two_tensors_share_a_bank_no_more_often_than_others(stride, apart):
     """Of 752 banks one in 752 pairs would by chance, 5 of 4,096, and fewer than 20 nearly always."""
     chip = quiet(figures=FIGURES._replace(dram_channels=47, dram_banks=16))
-    same = sum(chip.bank_of(number * stride) == chip.bank_of(number * stride + apart) for number in range(4096))
+    same = sum(
+        chip.dram.bank_of(number * stride) == chip.dram.bank_of(number * stride + apart) for number in range(4096)
+    )
 
-    assert chip.banks == 752
+    assert chip.dram.banks == 752
     assert same < 20

@@ -84,4 +84,4 @@ def test_code_is_not_looked_up_by_sms(core):
     code = [instruction(PIPE, line=0, gated=True)]
     ran = execute(core, (code, 1), ctas=4, sms=4, figures=ALONE)
 
-    assert ran.chip.looked_up == 0
+    assert ran.chip.l2.looked_up == 0

@@ -19,7 +19,7 @@ SMS = 8
 
 def filled(chip, *requests, mask=1):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    return [chip.fill(sm, chip.l2.touch(line), mask, at * 1000, at) for sm, line, at in requests]
+    return [chip.l2.read(sm, chip.l2.lines.touch(line), mask, at * 1000, at) for sm, line, at in requests]
 
 
 # --- merged reads ---
@@ -33,7 +33,7 @@ def test_an_sm_that_asks_again_for_what_is_on_its_way_is_merged_as_others_are():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=2))
 
     assert filled(chip, (0, 7, 0), (0, 7, 100), (0, 7, 200), (0, 7, 1000), (0, 7, 1100)) == [690, 690, 690, 1258, 1358]
-    assert (chip.looked_up, chip.dram_bytes) == (4, 128)
+    assert (chip.l2.looked_up, chip.dram.read_bytes) == (4, 128)
 
 
 def test_what_sms_ask_for_in_parts_is_not_merged():
@@ -49,14 +49,14 @@ def test_what_sms_ask_for_in_parts_is_not_merged():
     for mask in halves:
         filled(by_half, (0, 7, 0), (1, 7, 0), mask=mask)
 
-    assert (by_sm.looked_up, by_half.looked_up) == (8, 4)
+    assert (by_sm.l2.looked_up, by_half.l2.looked_up) == (8, 4)
 
 
 def test_another_sm_s_hit_is_looked_up_by_itself():
     chip = quiet(figures=NEAR_ONLY, sms=SMS)
 
     assert filled(chip, (0, 7, 0), (0, 7, 1000), (1, 7, 1100)) == [690, 1258, 1358]
-    assert chip.looked_up == 3
+    assert chip.l2.looked_up == 3
 
 
 @pytest.mark.parametrize(("most", "looked_up"), [(1, 8), (2, 4), (3, 3), (4, 2), (7, 2), (8, 1)])
@@ -65,7 +65,7 @@ def test_one_look_up_serves_so_many_requests_for_a_line_that_comes_from_dram(mos
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=most), sms=SMS)
 
     assert filled(chip, *((sm, 7, 10 * sm) for sm in range(SMS))) == [690] * SMS
-    assert (chip.looked_up, chip.dram_bytes) == (looked_up, 128)
+    assert (chip.l2.looked_up, chip.dram.read_bytes) == (looked_up, 128)
 
 
 def test_reads_are_merged_until_the_l2_has_the_line():
@@ -73,16 +73,16 @@ def test_reads_are_merged_until_the_l2_has_the_line():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
 
     assert filled(chip, (0, 7, 0), (1, 7, 431)) == [690, 690]
-    assert chip.looked_up == 1
+    assert chip.l2.looked_up == 1
     assert filled(chip, (2, 7, 432)) == [690]
-    assert chip.looked_up == 2
+    assert chip.l2.looked_up == 2
 
 
 def test_what_has_come_from_dram_is_merged_no_more():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
     filled(chip, (0, 7, 0), (1, 7, 690))
 
-    assert chip.looked_up == 2
+    assert chip.l2.looked_up == 2
 
 
 @pytest.mark.parametrize(("after", "looked_up"), [(0, 1), (57, 1), (58, 2)])
@@ -94,10 +94,10 @@ def test_a_hit_is_merged_with_a_look_up_of_a_moment_before(after, looked_up):
     """
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58), sms=SMS)
     filled(chip, (7, 7, 0))
-    chip.looked_up = 0
+    chip.l2.looked_up = 0
 
     assert filled(chip, (0, 7, 1000), (1, 7, 1000 + after)) == [1258, 1258 + after]
-    assert chip.looked_up == looked_up
+    assert chip.l2.looked_up == looked_up
 
 
 def test_a_window_begins_when_the_l2_accepts_a_request():
@@ -108,12 +108,12 @@ def test_a_window_begins_when_the_l2_accepts_a_request():
     """
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
     filled(chip, (7, 7, 0), (7, 8, 0))
-    chip.looked_up = 0
+    chip.l2.looked_up = 0
     filled(chip, (0, 7, 1000), (1, 8, 1000), (2, 8, 1085))
-    assert chip.looked_up == 2
+    assert chip.l2.looked_up == 2
 
     filled(chip, (3, 8, 1090))
-    assert chip.looked_up == 3
+    assert chip.l2.looked_up == 3
 
 
 @pytest.mark.parametrize(("between", "looked_up"), [((), 1), (((1, 8, 1000),), 3), (((1, 8, 1000), (4, 9, 1000)), 4)])
@@ -126,10 +126,10 @@ def test_requests_that_wait_for_a_busy_l2_are_merged_by_when_it_comes_to_them(be
     """
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
     filled(chip, (7, 7, 0), (7, 8, 0), (7, 9, 0))
-    chip.looked_up = 0
+    chip.l2.looked_up = 0
     filled(chip, (0, 7, 1000), *between, (2, 7, 1010))
 
-    assert chip.looked_up == looked_up
+    assert chip.l2.looked_up == looked_up
 
 
 def test_merged_reads_take_nothing_of_the_bandwidth():
@@ -137,7 +137,7 @@ def test_merged_reads_take_nothing_of_the_bandwidth():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)
     filled(chip, (0, 7, 0), (1, 7, 0), (2, 7, 0))
 
-    assert chip.l2_done[READ] == 64_000
+    assert chip.l2.arbiter.done[READ] == 64_000
 
 
 PLACES = {"gpcs": (0, 0, 1), "sides": (0, 0, 1)}
@@ -153,7 +153,7 @@ def test_requests_are_merged_within_a_gpc():
     chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, **PLACES), sms=6, groups=(0, 0, 1, 1, 2, 2))
 
     assert filled(chip, *((sm, 7, 0) for sm in (0, 4, 1, 5, 2, 3))) == [690] * 6
-    assert (chip.looked_up, chip.dram_bytes) == (2, 128)
+    assert (chip.l2.looked_up, chip.dram.read_bytes) == (2, 128)
 
 
 def test_each_gpc_merges_as_many_as_one_look_up_serves():
@@ -162,7 +162,7 @@ def test_each_gpc_merges_as_many_as_one_look_up_serves():
     chip = quiet(figures=figures, sms=6, groups=(0, 0, 0, 1, 1, 1))
     filled(chip, *((sm, 7, 0) for sm in (0, 3, 1, 4, 2, 5)))
 
-    assert chip.looked_up == 4
+    assert chip.l2.looked_up == 4
 
 
 def test_a_gpc_s_window_is_its_own():
@@ -170,10 +170,10 @@ def test_a_gpc_s_window_is_its_own():
     figures = NEAR_ONLY._replace(most_merged=4, merge_window=58, gpcs=(0, 1), sides=(0, 0))
     chip = quiet(figures=figures, sms=4, groups=(0, 0, 1, 1))
     filled(chip, (3, 7, 0))
-    chip.looked_up = 0
+    chip.l2.looked_up = 0
     filled(chip, (0, 7, 1000), (2, 7, 1050), (1, 7, 1060))
 
-    assert chip.looked_up == 3
+    assert chip.l2.looked_up == 3
 
 
 def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
@@ -185,9 +185,9 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
 
     assert filled(chip, (0, 7, 0), mask=0b0011) == [690]
     assert filled(chip, (0, 7, 100), (1, 7, 100), mask=0b1100) == [690, 690]
-    assert (chip.looked_up, chip.dram_bytes) == (4, 128)
+    assert (chip.l2.looked_up, chip.dram.read_bytes) == (4, 128)
     assert filled(chip, (0, 7, 200), mask=0b1111) == [690]
-    assert chip.looked_up == 8
+    assert chip.l2.looked_up == 8
 
 
 # --- look-ups, and what is missing ---
@@ -211,9 +211,9 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
             (5000, 32 - 32 * home, 0b0011),
             (10_000, 32 - 32 * home, 0b1111),
         ):
-            before = chip.looked_up
+            before = chip.l2.looked_up
             filled(chip, (sm, line, at), mask=mask)
-            log.append(chip.looked_up - before)
+            log.append(chip.l2.looked_up - before)
         assert log == [2, 4, 6]
 
 
@@ -234,7 +234,7 @@ def test_the_parity_of_some_of_a_line_s_bits_says_which_partition_is_its_home(li
     """Bits 5, 6, 8, 10 and 12 in a page, and all above it."""
     chip = quiet(figures=SIDES, sms=SMS)
 
-    assert [chip.is_far(sm, line) for sm in range(5)] == [far, far, not far, not far, far]
+    assert [chip.l2.is_far(sm, line) for sm in range(5)] == [far, far, not far, not far, far]
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 8, 12, 16, 64, 1000])
@@ -242,13 +242,13 @@ def test_half_of_any_rows_are_far(stride):
     """Of 2,048 rows from any line on, whatever lies between them, two in five to three in five."""
     chip = quiet(figures=SIDES, sms=SMS)
     for first in range(0, 5000, 619):
-        assert 0.4 <= sum(chip.is_far(0, first + row * stride) for row in range(2048)) / 2048 <= 0.6
+        assert 0.4 <= sum(chip.l2.is_far(0, first + row * stride) for row in range(2048)) / 2048 <= 0.6
 
 
 def test_groups_of_sms_lie_where_the_figures_say():
     chip = quiet(figures=SIDES._replace(**PLACES), sms=6, groups=(0, 0, 1, 1, 1, 2))
 
-    assert [chip.is_far(sm, 0) for sm in range(6)] == [False] * 5 + [True]
+    assert [chip.l2.is_far(sm, 0) for sm in range(6)] == [False] * 5 + [True]
 
 
 def test_a_line_from_dram_reaches_the_other_side_later():
@@ -279,9 +279,9 @@ def test_the_whole_line_crosses_with_its_first_sectors():
     filled(chip, (2, 39, 0))
 
     assert filled(chip, (0, 39, 5000), mask=0b0011) == [5447]
-    before = chip.looked_up
+    before = chip.l2.looked_up
     assert filled(chip, (0, 39, 6000), mask=0b1111) == [6258]
-    assert chip.looked_up == before + 4 + 2
+    assert chip.l2.looked_up == before + 4 + 2
 
 
 def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
@@ -289,16 +289,16 @@ def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
     chip = quiet(figures=SIDES._replace(most_merged=4), sms=SMS)
 
     assert filled(chip, (0, 39, 0), (4, 39, 620)) == [879, 879]
-    assert chip.looked_up == 2
+    assert chip.l2.looked_up == 2
     assert filled(chip, (4, 39, 621)) == [879]
-    assert chip.looked_up == 3
+    assert chip.l2.looked_up == 3
 
 
 def test_an_l2_of_one_partition_has_no_other():
     chip = quiet(figures=NEAR_ONLY, sms=SMS)
     filled(chip, *((0, line, 0) for line in range(4)))
 
-    assert chip.looked_up == 4
+    assert chip.l2.looked_up == 4
 
 
 def test_whatever_is_missing_of_a_line_dram_brings_all_of_it():
@@ -307,7 +307,7 @@ def test_whatever_is_missing_of_a_line_dram_brings_all_of_it():
 
     assert filled(chip, (0, 7, 0)) == [690]
     assert filled(chip, (0, 7, 5000), mask=0b1000) == [5258]
-    assert chip.dram_bytes == 128
+    assert chip.dram.read_bytes == 128
 
 
 @pytest.mark.parametrize("through_l1", [False, True], ids=["cg", "ca"])
@@ -318,7 +318,7 @@ def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
     memory = Memory([(4, ((0, 15),))], simulates_l2=simulates_l2)
     chip = execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip
 
-    assert chip.looked_up == chip.l2_sectors == (4 if through_l1 else 8)
+    assert chip.l2.looked_up == chip.l2.sectors == (4 if through_l1 else 8)
 
 
 def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
@@ -330,10 +330,10 @@ def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
     chip = quiet(figures=figures, sms=2, groups=(0, 1))
     for sm, line in ((1, 0), (0, 1), (0, 2)):
         filled(chip, (sm, line, 0), mask=0b1111)
-    looked_up = chip.looked_up
+    looked_up = chip.l2.looked_up
     filled(chip, (1, 2, 1), mask=0b1111)
 
-    assert chip.looked_up - looked_up == 4
+    assert chip.l2.looked_up - looked_up == 4
 
 
 def test_a_load_is_looked_up_line_by_line_where_the_l1_lacks_more_than_it_has_wavefronts():
@@ -528,10 +528,17 @@ def standing(lines=8, masks=(), **figures):
 def test_a_part_of_dram_stands_still_once_in_a_period():
     """A load that comes when 30 of 100 cycles have passed waits for the other 70; one at any other time for none."""
     chip = standing()
-    begin = next(at for at in range(1000) if chip.standstill(0, at) == 100)
+    begin = next(at for at in range(1000) if chip.dram.refresh_left(0, at) == 100)
 
-    assert [chip.standstill(0, begin + after) for after in (0, 30, 99, 100, 999, 1000)] == [100, 70, 1, 0, 0, 100]
-    assert [chip.arrives(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
+    assert [chip.dram.refresh_left(0, begin + after) for after in (0, 30, 99, 100, 999, 1000)] == [
+        100,
+        70,
+        1,
+        0,
+        0,
+        100,
+    ]
+    assert [chip.dram.arrival(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
 
 
 @pytest.mark.parametrize("masks", [(), (9,), (9, 18, 36)])
@@ -543,7 +550,7 @@ def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(masks):
     chip = standing(lines=64, masks=masks)
 
     def phase(line):
-        return tuple(chip.standstill(line, at) for at in range(1000))
+        return tuple(chip.dram.refresh_left(line, at) for at in range(1000))
 
     def phases(first):
         return {phase(first + line) for line in range(64)}
@@ -561,7 +568,7 @@ def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(masks):
 def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_still():
     """100 of 1000 cycles: of 20,000 loads a tenth, within half of a hundredth."""
     chip = standing()
-    late = sum(chip.standstill(8 * at, 7 * at) > 0 for at in range(20_000))
+    late = sum(chip.dram.refresh_left(8 * at, 7 * at) > 0 for at in range(20_000))
 
     assert late == pytest.approx(2_000, abs=100)
 
@@ -569,7 +576,7 @@ def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_stil
 def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_is_below():
     """Of 10,000 from 500 to 900 about 700: the mean is 700, and no bound is passed. None stands still."""
     chip = standing(dram_on_time=700, dram_late_cycles=0)
-    drawn = [chip.arrives(0, 0) for _ in range(10_000)]
+    drawn = [chip.dram.arrival(0, 0) for _ in range(10_000)]
 
     assert sum(drawn) / len(drawn) == pytest.approx(700, abs=5)
     assert (min(drawn), max(drawn)) == (500, 899)
@@ -578,7 +585,7 @@ def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_i
 def latencies(count, **figures):
     """The latencies of so many misses."""
     chip = quiet(figures=NEAR_ONLY._replace(**figures))
-    return [chip.arrives(0, 0) for _ in range(count)]
+    return [chip.dram.arrival(0, 0) for _ in range(count)]
 
 
 SPREAD = {"dram_least": 1000, "dram_latency": 2000, "dram_late": 4000, "dram_later": 7000, "dram_most": 9000}
@@ -642,12 +649,12 @@ APART = NEAR_ONLY._replace(l2_reach=(-5, 7))
     ("sms", "reach"), [(1, [-5]), (2, [-5, 7]), (3, [-5, -5, 7]), (4, [-5, -5, 7, 7]), (5, [-5, -5, -5, 7, 7])]
 )
 def test_sms_have_the_reach_of_those_that_were_measured_in_their_order(sms, reach):
-    assert list(quiet(figures=APART, sms=sms).reach) == reach
+    assert list(quiet(figures=APART, sms=sms).l2.reach) == reach
 
 
 def test_of_more_measured_sms_than_there_are_some_are_taken_evenly():
     """Of five, the first, that after 5 / 3 and that after 10 / 3."""
-    assert list(quiet(figures=NEAR_ONLY._replace(l2_reach=(0, 1, 2, 3, 4)), sms=3).reach) == [0, 1, 3]
+    assert list(quiet(figures=NEAR_ONLY._replace(l2_reach=(0, 1, 2, 3, 4)), sms=3).l2.reach) == [0, 1, 3]
 
 
 def test_who_is_far_from_the_l2_has_what_dram_brings_and_what_is_there_later():
@@ -666,7 +673,7 @@ def test_who_is_far_has_what_is_merged_later():
     chip = quiet(figures=APART._replace(most_merged=4), sms=2)
 
     assert filled(chip, (0, 7, 0), (1, 7, 10), (1, 7, 430)) == [685, 697, 697]
-    assert chip.looked_up == 1
+    assert chip.l2.looked_up == 1
 
 
 @pytest.mark.parametrize(("status", "cycles"), [(IN_L2, 258), (FROM_DRAM, 690)], ids=["hit", "miss"])
@@ -675,11 +682,11 @@ def test_what_is_known_of_the_l2_comes_as_much_later(sm, reach, status, cycles):
     memory = Memory([(4, ((0, 15),))], statuses=[status], simulates_l2=False)
     chip = quiet(figures=APART, sms=2, memory=memory)
 
-    assert chip.read_known(sm, 0, 0, 4, status.slow, status.missed) == cycles + reach
+    assert chip.l2_sampled.read_known(sm, 0, 0, 4, status.slow, status.missed) == cycles + reach
     chip = quiet(figures=APART, sms=2, memory=memory)
-    chip.status = 0
+    chip.l2_sampled.status = 0
 
-    assert chip.fill_known(sm, chip.l2.touch(4), 15, 0, 0) == cycles + reach
+    assert chip.l2_sampled.read(sm, chip.l2.lines.touch(4), 15, 0, 0) == cycles + reach
 
 
 def test_two_sms_that_copy_one_line(core):

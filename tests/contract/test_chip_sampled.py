@@ -19,15 +19,15 @@ def sampled(*statuses, figures=FIGURES, **more):
 
 def filled(chip, *requests, mask=15, status=0):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
-    chip.status = status
-    return [chip.fill_known(sm, chip.l2.touch(line), mask, at * 1000, at) for sm, line, at in requests]
+    chip.l2_sampled.status = status
+    return [chip.l2_sampled.read(sm, chip.l2.lines.touch(line), mask, at * 1000, at) for sm, line, at in requests]
 
 
 def test_what_the_walk_found_is_there_after_a_hit():
     chip = sampled(IN_L2)
 
     assert filled(chip, (0, 2, 0), (2, 4, 100)) == [258, 358]
-    assert (chip.looked_up, chip.dram_bytes) == (8, 0)
+    assert (chip.l2.looked_up, chip.dram.read_bytes) == (8, 0)
 
 
 def test_what_the_walk_missed_comes_from_dram_for_all_that_ask_while_it_comes():
@@ -51,10 +51,10 @@ def test_what_the_walk_missed_reaches_the_other_side_later():
 def test_an_sm_that_asks_again_for_what_is_on_its_way_looks_nothing_up(sm):
     chip = sampled(FROM_DRAM)
     filled(chip, (sm, 4, 0))
-    before = chip.looked_up
+    before = chip.l2.looked_up
 
     assert filled(chip, (sm, 4, 100)) == [690]
-    assert chip.looked_up == before
+    assert chip.l2.looked_up == before
 
 
 def test_requests_of_a_copy_for_other_sectors_of_one_line_are_twins():
@@ -75,11 +75,11 @@ def test_twins_are_looked_up_each_and_merged_with_none():
     """
     chip = sampled(L2Status(slow=1000, missed=0, shared=4, looked=250))
     looked = []
-    for chip.twin in (False, True):
+    for chip.l2_sampled.has_twin in (False, True):
         for sm in range(4):
-            before = chip.looked_up
-            filled(chip, (sm, 4 + 100 * chip.twin, 9000 * chip.twin + sm))
-            looked.append(chip.looked_up - before)
+            before = chip.l2.looked_up
+            filled(chip, (sm, 4 + 100 * chip.l2_sampled.has_twin, 9000 * chip.l2_sampled.has_twin + sm))
+            looked.append(chip.l2.looked_up - before)
 
     assert looked == [4, 4, 0, 4, 4, 4, 4, 4]
 
@@ -88,10 +88,10 @@ def test_an_sm_looks_up_the_twin_of_a_request_that_is_on_its_way():
     """It waits for the same data, from DRAM, or for a hit of its own, where that is later."""
     chip = sampled(FROM_DRAM)
     filled(chip, (0, 4, 0))
-    before, chip.twin = chip.looked_up, True
+    before, chip.l2_sampled.has_twin = chip.l2.looked_up, True
 
     assert filled(chip, (0, 4, 100), (0, 4, 600)) == [690, 858]
-    assert chip.looked_up == before + 8
+    assert chip.l2.looked_up == before + 8
 
 
 @pytest.mark.parametrize(("lines", "looked"), [((0, 0), 4), ((0, 1), 0)], ids=["one line", "two lines"])
@@ -102,17 +102,17 @@ def test_a_copy_has_what_it_asks_twice_of_a_line_looked_up_twice(lines, looked):
         [(4, ((first, 0b1100), (second, 0b0011)))], statuses=[L2Status(0, 0, shared=4, looked=0)], simulates_l2=False
     )
     chip = quiet(copy(0), figures=FIGURES, memory=memory, sms=4)
-    chip.requested = chip.fetched = chip.status = 0
-    chip.merged_credit, chip.later_waiting = 4000, chip.later
+    chip.requested = chip.fetched = chip.l2_sampled.status = 0
+    chip.l2_sampled.merged_credit, chip.l2_sampled.later_waiting = 4000, chip.l2_sampled.later
     chip.copy(0, 100, 100, 0)
 
-    assert chip.looked_up == looked
+    assert chip.l2.looked_up == looked
 
 
 def test_a_miss_begins_when_dram_is_free():
     """DRAM is busy until 500: 500 + 690."""
     chip = sampled(FROM_DRAM)
-    chip.dram_free[0] = 500_000
+    chip.dram.channel_free[0] = 500_000
 
     assert filled(chip, (0, 4, 0)) == [1190]
 
@@ -121,9 +121,9 @@ def lines_read(chip, *requests):
     """Lines that DRAM transfers at each request, of all SMs that the chip stands for."""
     found = []
     for request in requests:
-        before = chip.dram_bytes
+        before = chip.dram.read_bytes
         filled(chip, request)
-        found.append((chip.dram_bytes - before) // (128 * chip.share))
+        found.append((chip.dram.read_bytes - before) // (128 * chip.share))
     return found
 
 
@@ -144,12 +144,12 @@ def test_dram_transfers_a_line_when_the_first_one_asks_and_nothing_for_others():
     chip = sampled(FROM_DRAM, figures=figures)
 
     assert lines_read(chip, (0, 4, 0), (1, 4, 100), (2, 4, 5000)) == [1, 0, 0]
-    assert [bank for bank in range(chip.banks) if chip.bank_free[bank]] == [chip.bank_of(4)]
+    assert [bank for bank in range(chip.dram.banks) if chip.dram.bank_free[bank]] == [chip.dram.bank_of(4)]
 
     chip = sampled(L2Status(slow=1000, missed=2000), figures=figures)
 
     assert lines_read(chip, (0, 4, 0)) == [2]
-    assert sum(map(bool, chip.bank_free)) == 2
+    assert sum(map(bool, chip.dram.bank_free)) == 2
 
 
 def test_lines_that_one_asks_for_at_once_queue_behind_one_another():
@@ -165,8 +165,8 @@ def test_the_banks_of_a_part_of_the_chip_serve_its_part_of_the_accesses():
     figures = FIGURES._replace(dram_channels=188, dram_banks=16, dram_bank_busy=100_000)
     chip = sampled(IN_L2, figures=figures, share=33)
 
-    assert (chip.channels, chip.banks) == (6, 96)
-    assert chip.bank_busy == 100_000 * 6 * 33 // 188
+    assert (chip.dram.channels, chip.dram.banks) == (6, 96)
+    assert chip.dram.bank_busy == 100_000 * 6 * 33 // 188
 
 
 def test_of_lines_that_are_partly_slow_as_many_wait_as_the_walk_says():
@@ -181,7 +181,7 @@ def test_what_could_not_be_spent_is_forgotten_beyond_a_request_of_all_lanes():
     chip = sampled(L2Status(slow=999, missed=0))
     filled(chip, *((number % 2, 4, 5000 * number) for number in range(100)))
 
-    assert chip.slow_credit == 128_000
+    assert chip.l2_sampled.slow_credit == 128_000
 
 
 @pytest.mark.parametrize(("looked", "sectors"), [(1000, 16), (500, 12), (0, 8)])
@@ -194,7 +194,7 @@ def test_requests_are_merged_as_the_walk_says_and_as_often_as_later_ones_wait(lo
     chip = sampled(L2Status(slow=0, missed=0, looked=looked))
     filled(chip, *((0, 4 * number, 5000 * number) for number in range(4)))
 
-    assert chip.looked_up == sectors
+    assert chip.l2.looked_up == sectors
 
 
 def test_later_requests_that_wait_are_counted():
@@ -202,7 +202,7 @@ def test_later_requests_that_wait_are_counted():
     chip = sampled(L2Status(slow=1000, missed=0))
     filled(chip, (0, 4, 0), (1, 4, 100), (2, 4, 200))
 
-    assert (chip.later_waiting, chip.later) == (3, 4)
+    assert (chip.l2_sampled.later_waiting, chip.l2_sampled.later) == (3, 4)
 
 
 def test_later_requests_that_do_not_wait_are_counted_too():
@@ -210,21 +210,21 @@ def test_later_requests_that_do_not_wait_are_counted_too():
     chip = sampled(L2Status(slow=1000, missed=0, shared=4))
     filled(chip, (0, 4, 0), (1, 4, 2000))
 
-    assert (chip.later_waiting, chip.later) == (1, 3)
+    assert (chip.l2_sampled.later_waiting, chip.l2_sampled.later) == (1, 3)
 
 
 def test_a_merged_request_waits_its_turn_and_takes_none_of_the_l2_s_bandwidth():
     """An L2 of 1 byte a cycle, busy until 1000: all have a hit's latency after that; who is merged takes none of it."""
     chip = sampled(L2Status(slow=0, missed=0, looked=0), figures=FIGURES._replace(l2_bytes=1))
-    chip.accept(READ, 0, 0, 1000)
-    chip.later_waiting = chip.later
+    chip.l2.arbiter.charge(READ, 0, 0, 1000)
+    chip.l2_sampled.later_waiting = chip.l2_sampled.later
 
     assert filled(chip, (0, 4, 0)) == [1258]
-    assert (chip.l2_done[READ], chip.looked_up) == (1_000_000, 0)
-    chip.later_waiting = 0
+    assert (chip.l2.arbiter.done[READ], chip.l2.looked_up) == (1_000_000, 0)
+    chip.l2_sampled.later_waiting = 0
 
     assert filled(chip, (0, 8, 0)) == [1258]
-    assert (chip.l2_done[READ], chip.looked_up) == (1_128_000, 4)
+    assert (chip.l2.arbiter.done[READ], chip.l2.looked_up) == (1_128_000, 4)
 
 
 @pytest.mark.parametrize(("sm", "line", "shared", "looked"), [(0, 5, 1, 4), (0, 4, 1, 8), (2, 4, 1, 4), (0, 5, 5, 8)])
@@ -238,15 +238,15 @@ def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looke
     chip = sampled(L2Status(slow=1000, missed=1000, shared=shared), figures=FIGURES._replace(l2_far_percent=50))
     filled(chip, (sm, line, 0))
 
-    assert chip.looked_up == looked
+    assert chip.l2.looked_up == looked
 
 
 def written(chip, sectors, *, stored=0, each=16):
     """Lines that are written to DRAM while so many sectors come, some at a time; each takes the next bank."""
-    before = chip.spread
+    before = chip.dram.unnumbered
     for _ in range(sectors // each):
-        chip.displace(0, each, stored)
-    return chip.spread - before
+        chip.l2_sampled.displace(0, each, stored)
+    return chip.dram.unnumbered - before
 
 
 def test_stored_lines_are_written_as_what_comes_displaces_them():
@@ -257,7 +257,7 @@ def test_stored_lines_are_written_as_what_comes_displaces_them():
     """
     chip = sampled(IN_L2, figures=FIGURES._replace(l2_lines=16384))
 
-    assert (chip.l2_sectors_held, chip.part_sectors) == (65536, 65536 // 256 + 1)
+    assert (chip.l2_sampled.held_sectors, chip.l2_sampled.part_sectors) == (65536, 65536 // 256 + 1)
     assert written(chip, 32768, stored=1) + written(chip, 32768) == 0
     assert written(chip, 32768) == pytest.approx(8192, abs=2 * 257 // 4)
     assert written(chip, 32768 - 2 * 257) < 257 // 4
@@ -271,7 +271,7 @@ def test_what_is_written_waits_for_its_channel():
     lines = written(chip, 160)
 
     assert lines == pytest.approx(160 // 4, abs=4)
-    assert chip.dram_free[0] == lines * 2000
+    assert chip.dram.channel_free[0] == lines * 2000
 
 
 def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():

@@ -28,8 +28,8 @@ def acknowledged(chip, *stores):
     """Cycle at which the last of the stores up to each one, of four sectors at cycle 0 by an SM, is acknowledged."""
     log = []
     for sm in stores:
-        chip.store(sm, 0, 0, 4)
-        log.append(chip.acknowledged)
+        chip.stores.store(sm, 0, 0, 4)
+        log.append(chip.stores.acknowledged)
     return log
 
 
@@ -48,32 +48,32 @@ def test_a_simulated_sm_stores_for_all_that_it_stands_for():
     chip = quiet(figures=SIMPLE, sms=2, share=10, memory=Memory(simulates_l2=False))
 
     assert acknowledged(chip, 0, 1) == [500, 520]
-    assert (chip.stored_bytes, chip.dram_written) == (256, 0)
+    assert (chip.stores.stored_bytes, chip.l2.written_back) == (256, 0)
 
 
 def test_what_is_read_and_what_is_stored_go_ways_of_their_own():
     """A store of 128 bytes takes the L2 2 cycles: another SM's read at once is accepted at 0, and hits 258 later."""
     chip = quiet(figures=SIMPLE, sms=2)
-    chip.store(0, 0, 0, 4)
+    chip.stores.store(0, 0, 0, 4)
 
-    assert chip.read_known(1, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 258
+    assert chip.l2_sampled.read_known(1, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 258
 
 
 def test_a_read_leaves_its_sm_when_the_l2_has_come_to_what_that_stored():
     """128 bytes of three SMs are taken at 0, 2 and 4: what the third reads at once is accepted at 4."""
     chip = quiet(figures=SIMPLE, sms=3)
     for sm in range(3):
-        chip.store(sm, 0, 0, 4)
+        chip.stores.store(sm, 0, 0, 4)
 
-    assert chip.read_known(2, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 262
+    assert chip.l2_sampled.read_known(2, 0, 0, 1, IN_L2.slow, IN_L2.missed) == 262
 
 
 def test_what_is_read_takes_some_of_the_time_for_what_is_stored():
     """A quarter: 512 bytes that are read take as long as 128 that are stored, 2 cycles."""
     chip = quiet(figures=SIMPLE._replace(l2_read_percent=25), sms=2)
-    chip.read_known(1, 0, 0, 16, IN_L2.slow, IN_L2.missed)
+    chip.l2_sampled.read_known(1, 0, 0, 16, IN_L2.slow, IN_L2.missed)
 
-    assert chip.store(0, 0, 0, 4) == 2
+    assert chip.stores.store(0, 0, 0, 4) == 2
 
 
 def test_what_comes_from_dram_takes_its_turn_among_stores():
@@ -83,10 +83,10 @@ def test_what_comes_from_dram_takes_its_turn_among_stores():
     """
     chip = quiet(figures=SIMPLE._replace(l2_fill_percent=50, l2_store_port_bytes=1 << 16), sms=2)
     for _ in range(512):
-        chip.store(0, 0, 0, 4)
+        chip.stores.store(0, 0, 0, 4)
 
-    assert chip.fill(1, chip.l2.touch(7), 15, 0, 0) == 1024
-    assert chip.store(0, 0, 0, 4) == 1025
+    assert chip.l2.read(1, chip.l2.lines.touch(7), 15, 0, 0) == 1024
+    assert chip.stores.store(0, 0, 0, 4) == 1025
 
 
 @pytest.mark.parametrize("simulates_l2", [True, False])
@@ -99,13 +99,13 @@ def test_the_l2_stores_no_faster_than_dram_takes_what_makes_room(simulates_l2):
     figures = figures._replace(l2_store_port_bytes=128, dram_banks=1, dram_bank_busy=0)
     chip = quiet(figures=figures, memory=Memory(simulates_l2=simulates_l2))
 
-    assert [chip.store(0, 0, 0, 4) for _ in range(7)] == [0, 2, 4, 8, 16, 24, 32]
+    assert [chip.stores.store(0, 0, 0, 4) for _ in range(7)] == [0, 2, 4, 8, 16, 24, 32]
 
 
 def test_stores_are_taken_one_after_another():
     chip = quiet(figures=SIMPLE)
 
-    assert [chip.store(0, 0, 0, 4) for _ in range(4)] == [0, 4, 8, 12]
+    assert [chip.stores.store(0, 0, 0, 4) for _ in range(4)] == [0, 4, 8, 12]
 
 
 @pytest.mark.parametrize(("buffer", "lands"), [(0, 69), (128, 9), (64, 37)])
@@ -133,8 +133,8 @@ def test_the_port_passes_what_finds_room_behind_it():
     chip = quiet(figures=SIMPLE._replace(l2_waiting=4), share=10, memory=Memory(simulates_l2=False))
     passed = []
     for _ in range(3):
-        chip.store(0, 0, 0, 4)
-        passed.append((chip.passed[0] // 1000, chip.store_free[0] // 1000))
+        chip.stores.store(0, 0, 0, 4)
+        passed.append((chip.stores.passed[0] // 1000, chip.stores.store_free[0] // 1000))
 
     assert passed == [(0, 4), (4, 8), (20, 20)]
 
@@ -144,8 +144,8 @@ def test_no_more_stores_wait_than_have_places():
     chip = quiet(figures=SIMPLE._replace(l2_store_port_bytes=1 << 16), share=10, memory=Memory(simulates_l2=False))
     passed = []
     for _ in range(WAITING + 1):
-        chip.store(0, 0, 0, 1)
-        passed.append(chip.passed[0] // 1000)
+        chip.stores.store(0, 0, 0, 1)
+        passed.append(chip.stores.passed[0] // 1000)
 
     assert passed == [0] * (WAITING) + [5]
 
@@ -161,13 +161,13 @@ def test_a_warp_leaves_when_its_stores_have_passed_the_port(core):
     ran = execute(core, ([store(0)] * 3, 1), figures=figures, memory=Memory(outputs=[(4, IN_L2)]))
 
     assert ran.warps[0, 0].spans[-2:] == [(3, 129, "drain"), (129, 130, "selected")]
-    assert ran.chip.acknowledged == 629
+    assert ran.chip.stores.acknowledged == 629
 
 
 def test_a_store_of_no_sectors_is_waited_for_by_nobody(core):
     ran = execute(core, ([store(0)] * 3, 1), figures=SIMPLE, memory=Memory(outputs=[(0, IN_L2)]))
 
-    assert (ran.chip.acknowledged, ran.chip.stored_bytes) == (0, 0)
+    assert (ran.chip.stores.acknowledged, ran.chip.stores.stored_bytes) == (0, 0)
     assert ran.lives[0].finished == 10
 
 
@@ -176,19 +176,19 @@ def test_lines_that_stores_have_filled_are_written_when_others_need_the_room(sto
     """Room for one line. Two stores of two sectors fill one: the second line, after four, drives the first out."""
     chip = quiet(figures=SIMPLE._replace(l2_lines=1))
     for _ in range(stores):
-        chip.store(0, 0, 0, 2)
+        chip.stores.store(0, 0, 0, 2)
 
-    assert chip.dram_written == written
+    assert chip.l2.written_back == written
 
 
 def test_only_modified_lines_are_written():
     """Room for one line: a stored one, which the first read drives out; the second drives out one that was read."""
     chip = quiet(figures=SIMPLE._replace(l2_lines=1))
-    chip.store(0, 0, 0, 4)
+    chip.stores.store(0, 0, 0, 4)
     written = []
     for line in (1, 2):
-        chip.fill(0, chip.l2.touch(line), 1, 0, 0)
-        written.append(chip.dram_written)
+        chip.l2.read(0, chip.l2.lines.touch(line), 1, 0, 0)
+        written.append(chip.l2.written_back)
 
     assert written == [128, 128]
 
@@ -196,8 +196,8 @@ def test_only_modified_lines_are_written():
 def test_what_is_written_keeps_dram_from_reading():
     """128 bytes at 64 a cycle: DRAM begins to read at 2."""
     chip = quiet(figures=SIMPLE._replace(l2_lines=1))
-    chip.store(0, 0, 0, 4)
-    idle = chip.dram_free[0]
-    chip.store(0, 0, 0, 4)
+    chip.stores.store(0, 0, 0, 4)
+    idle = chip.dram.channel_free[0]
+    chip.stores.store(0, 0, 0, 4)
 
-    assert (idle, chip.dram(0, 0, 0, 32, 0)) == (0, 2 + H200.dram.latency)
+    assert (idle, chip.dram.read(0, 0, 0, 32, 0)) == (0, 2 + H200.dram.latency)

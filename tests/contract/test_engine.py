@@ -93,8 +93,8 @@ def launches_of(scenario):
 
 def left_by(chip):
     """All that a chip leaves to be read."""
-    counters = (chip.instructions, chip.wavefronts, chip.l2_sectors, chip.dram_bytes, chip.now, chip.ended_at)
-    counters += (chip.looked_up, chip.dram_written, chip.stored_bytes, chip.acknowledged)
+    counters = (chip.instructions, chip.wavefronts, chip.l2.sectors, chip.dram.read_bytes, chip.now, chip.ended_at)
+    counters += (chip.l2.looked_up, chip.l2.written_back, chip.stores.stored_bytes, chip.stores.acknowledged)
     return (chip.notes.column, chip.spans.column), list(chip.stalls), list(chip.sectors), counters
 
 
@@ -312,12 +312,12 @@ def test_64_bits_hold_the_core_s_largest_products():
     core.Lines(8).bucket(200 * TENSOR_STRIDE - 1)
     figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1, dram_channels=188)
     chip = chip_of(assembly(warps=1), figures, core, share=1024)
-    chip.channels = 188
-    chip.dram(0, 0, 10**18, 32 * 128, 10**15)
-    chip.bank_of((1 << 31) - 1)
+    chip.dram.channels = 188
+    chip.dram.read(0, 0, 10**18, 32 * 128, 10**15)
+    chip.dram.bank_of((1 << 31) - 1)
 
     with pytest.raises(AssertionError, match="more than 64 bits"):
-        chip.dram(0, 0, 10**18, 1 << 30, 10**15)
+        chip.dram.read(0, 0, 10**18, 1 << 30, 10**15)
 
 
 @pytest.mark.parametrize(

@@ -4,39 +4,46 @@ cimport cython
 
 from gpusim.sim.core.cache cimport Lines
 from gpusim.sim.core.calendar cimport Calendar
+from gpusim.sim.core.dram cimport Dram
+from gpusim.sim.core.l2 cimport L2
+from gpusim.sim.core.l2_arbiter cimport Crossbar
+from gpusim.sim.core.l2_sampled cimport L2Sampled
 from gpusim.sim.core.log cimport Log
+from gpusim.sim.core.stores cimport Stores
 
 @cython.final
 cdef class Chip:
-    cdef readonly long long sms, slots, share, now, instructions, wavefronts, l2_sectors, looked_up, dram_bytes, dram_written, stored_bytes, acknowledged
+    cdef readonly long long sms, slots, share, now, instructions, wavefronts
     cdef readonly long long ended, ended_at, ended_sm, ended_slot, ended_launched
     cdef readonly Log notes, spans
     cdef list l1
-    cdef Lines l2
     cdef Calendar calendar
+    cdef Crossbar crossbar
+    cdef readonly Dram dram
+    cdef readonly L2 l2
+    cdef L2Sampled l2_sampled
+    cdef readonly Stores stores
     cdef readonly long long[::1] stalls, sectors
-    cdef long long chosen_at, others_at, smsps, ports, tensor, mio, smsp_width, past_smsps, depth, sm_depth, store_buffer, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, way_takes, most_outstanding, most_through, most_sent, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
+    cdef long long chosen_at, others_at, smsps, ports, tensor, mio, smsp_width, past_smsps, depth, sm_depth, commit_stage, copy_queue, copy_stage, look_ups, load_look_ups, stores_apart, fill_bytes, way_takes, most_outstanding, most_through, most_sent, collected, staged_last, sm_interval, smsp_interval, per_cycle, wavefront_latency, return_bytes
     cdef long long source_release, register_interval, registers_an_mma, copy_registers, ample, copy_release, copy_interval, mufu_dispatch, load_hit, copy_hit, barrier_base, barrier_each, constant_miss
-    cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines, port_bytes, chip_bytes, near, far, far_percent
-    cdef long long dram_least, dram_late, dram_later, dram_most, write_bytes, store_bytes, write_latency, semaphore, most_merged, merge_window, crossing, home_bits, gpcs, line_interval
-    cdef long long draw, written_sectors, next_line, merged_credit, far_credit, later, later_waiting, came_sectors, displaced, brought_credit, l2_sectors_held, part_sectors, last_part
-    cdef bint twin
-    cdef long long dram_latency, dram_rate, l1_lines, l2_lines, on_time, late_cycles, late_period, late_kinds, late_lines
+    cdef long long launch_delay, fetch_miss, stream_lines, fetch_interval, cache_lines
+    cdef long long semaphore, line_interval
+    cdef long long l1_lines
     cdef long long warps, lines, cached, simulates_l2, rows, outputs
-    cdef long long brought, coming, turns_take, meanwhile, most_gathered, gathering, most_waiting, filled_at, read_takes, fill_takes, write_percent, channels, banks, bank_busy, spread, turn, fetched, status, requested, slow_credit, missed_credit
+    cdef long long brought, coming, fetched, requested
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, fetches, is_branch, dispatches, takes, next_stop, until_stop, joins, awaits, activity, chain, order
     cdef const int[::1] read, registers, wave, wave_slots, row, turn_of, access, vec, stage, pending_groups, bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, multiplies_at, first, end, trips, tiles, begins, program, warps_of, follows, followed
-    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, slow, stands_for, shared_by, looked_of, request, vecs, asked, touched, l1_wavefronts
+    cdef const long long[::1] row_fetch, row_status, row_output, pattern, fetch_line, request, vecs, asked, touched, l1_wavefronts
     cdef const long long[::1] line, sector_mask, output_sectors, found_slow, found_missed, found_first
     cdef long long[::1] awaited_warp, awaited_board, awaited_passes, awaited_landed, awaited_first, awaited_next, given, found, loads_free
-    cdef long long[::1] staged, to_write, writes_next, writes_noted, reach, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, lines_noted, sectors_noted, store_way, barrier_free, cold, line_ready, streamed, fetch_free, fetched_lines, cached_line
+    cdef long long[::1] staged, to_write, writes_next, writes_noted, full_from, full_to, tag_free, tagged, tag_turn, sought, sought_turn, apart_until, sent, sent_places, sent_first, sent_next, outstanding, apart_turn, tagged_apart, last_look_up, lines_noted, sectors_noted, store_way, barrier_free, cold, line_ready, streamed, fetch_free, fetched_lines, cached_line
     cdef long long[::1] port_free, port_user, port_takes, port_turn, mio_free, left, roomless, cleared, settled, return_free, queue, queue_at, queued, sm_queue, sm_queue_at, taken, due_at, due_takes, due_first, due_next, multiplies, clock, asleep, last, active, blocked, planned, rivals, members
     cdef long long[::1] cta, expected, soonest, launched, remaining, accepted, arrived, last_arrival, arrivals, observed, parked, awaiting, finished, slot_of
     cdef long long[::1] age, home, slot, at, segment, trip, ready, stalled, issued, reason, board, board_reason
     cdef long long[::1] barred, held, dispatched, watched, port_of, number, sm_of
-    cdef long long[::1] groups, stored_in, committed, open_group, drained, written
-    cdef long long[::1] gpc, side, small_cpc, share_takes, l2_done, l2_part, way_bytes, gathered, gathered_since, stored_at, passed, waiting_at, waiting_sectors, first_waiting, next_waiting, waiting, coalesced, looked_for, l2_free, store_free, dram_free, bank_free, late_masks
+    cdef long long[::1] groups, committed, open_group, drained, written
+    cdef long long[::1] looked_for
     @cython.locals(calendar=Calendar)
     cpdef long long run(self) except *
     cdef void wake(self, long long smsp, long long at) noexcept
@@ -126,44 +133,6 @@ cdef class Chip:
     cdef long long copy_async(self, long long smsp, long long warp, long long at) noexcept
     cdef long long shared(self, long long warp, long long leaves, long long wavefronts) noexcept
     cdef void resolve(self, long long warp, long long code) noexcept
-    cdef long long serve(self, long long sm, long long at, long long issued, long long size) noexcept
-    cdef long long l2_latency(self, long long sm) noexcept
-    cdef long long read_known(self, long long sm, long long at, long long issued, long long sectors, long long slow, long long missed) noexcept
-    cdef long long arrival(self, long long sm, long long start, long long issued, long long asked, long long slow, long long missed) noexcept
-    cdef bint is_far(self, long long sm, long long line) noexcept
-    @cython.locals(cache=Lines, same=bint, far=bint)
-    cdef long long fill(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
-    cdef void forget(self, long long slot) noexcept
-    cdef long long coalescer_of(self, long long sm, long long slot) noexcept
-    @cython.locals(cache=Lines, misses=bint, far=bint, comes=bint)
-    cdef long long fill_known(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
-    cdef long long ask(self, long long sm, long long start, long long issued, long long asked) noexcept
-    cdef void count_slow(self, long long asked) noexcept
-    cdef long long bring_part(self, long long bank, long long issued) noexcept
-    cdef long long displace(self, long long issued, long long sectors, long long stored) noexcept
-    cdef long long enter(self, long long sm, long long at, long long size) noexcept
-    cdef long long turn_at(self, long long way, long long sm, long long start) noexcept
-    cdef void accept(self, long long way, long long sm, long long issued, long long size) noexcept
-    cdef long long remains(self, long long own, long long now) noexcept
-    cdef void put(self, long long own, long long now, long long remains) noexcept
-    cdef long long take_in(self, long long issued, long long size) noexcept
-    cdef void impede(self, long long now, long long takes) noexcept
-    cdef long long room_behind(self, long long sm, long long start, long long sectors) noexcept
-    cdef long long write_back(self, long long issued) noexcept
-    cdef long long transfer_of(self, long long size) noexcept
-    cdef long long look(self, long long way, long long sm, long long start, long long issued, long long size) noexcept
-    cdef long long room_of_port(self, long long sm) noexcept
-    cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
-    @cython.locals(cache=Lines)
-    cdef long long make_room(self, long long issued) noexcept
-    cdef long long bank_of(self, long long line) noexcept
-    cdef long long next_bank(self) noexcept
-    cdef long long occupy(self, long long bank, long long at, long long size, long long writes) noexcept
-    cdef long long spread_of(self, long long number) noexcept
-    cdef long long arrives(self, long long line, long long at) noexcept
-    cdef long long standstill(self, long long line, long long at) noexcept
-    cdef long long quantile(self, long long draw) noexcept
-    cdef long long dram(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
     @cython.locals(cache=Lines)
     cdef long long copy(self, long long sm, long long at, long long issued, long long code) noexcept
     cdef bint has_twin(self, long long touched) noexcept

@@ -10,19 +10,18 @@ clock, up to the earliest cycle at which another warp could arrive; those that u
 issued when the clock reaches their cycle. Events of one cycle are taken in the order in which they were scheduled,
 SMSPs that were woken first.
 
->>> dealt((-3, 0, 3), 6).tolist()
-[-3, -3, 0, 0, 3, 3]
+>>> whole_lines(8), whole_lines(9)
+(8, 24)
 """
 
 from array import array
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import pages, zeros
-from gpusim.sim.core.cache import Granules, Lines, parity, sectors_in
+from gpusim.sim.core.cache import Granules, Lines, sectors_in
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
-    ASKED_BITS,
     AWAITED,
     BAR,
     CODE_WIDTH,
@@ -33,17 +32,10 @@ from gpusim.sim.core.constants import (
     DUE,
     DUE_MASK,
     EXIT,
-    FINE,
-    FINE_MASK,
     GAPS,
     GIVEN,
     GLOBAL,
     GROUPS,
-    HASH,
-    HASH_SHIFT,
-    HASHED_BITS,
-    HASHED_WIDTH,
-    INCREMENT,
     INSTRUCTIONS_AHEAD,
     ISSUED,
     LDGSTS,
@@ -51,56 +43,40 @@ from gpusim.sim.core.constants import (
     LINE_MASK,
     LINE_WIDTH,
     LINES_AT_ONCE,
-    MERGED_AHEAD,
-    MERGED_BITS,
-    MERGED_TIME,
     MILLI,
     MIO,
-    MODULUS,
-    MOST_CREDIT,
-    MOST_MERGED,
-    MULTIPLIER,
     NEVER,
     NOTE_WIDTH,
-    OUTPUT_LINES,
-    PART,
-    PART_BITS,
-    PARTS_KEPT,
-    PARTS_KNOWN,
     PERCENT,
     PIPE,
     PORT_WIDTH,
     RANK_OF_WAITED,
-    READ,
     RELEASED,
     RETIRED,
     SHARED,
-    SHARES,
-    SLOT_WIDTH,
     SMSP_COLUMNS,
     SPAN_WIDTH,
     STAGE_MASK,
     STAGE_WORDS,
     STATES,
-    STORE,
     TAKES,
     TAKES_MASK,
     TENSOR,
-    TENSOR_STRIDE,
     TIMED,
     TO_WRITE,
     TO_WRITE_MASK,
-    WAITING,
     WARP_WIDTH,
-    WAVE_STRIDE,
-    WAYS,
-    WHOLE_LINE,
     WOKEN,
     WORD_CYCLES,
     WORD_NUMBER,
     WORD_NUMBERS,
 )
+from gpusim.sim.core.dram import Dram
+from gpusim.sim.core.l2 import L2
+from gpusim.sim.core.l2_arbiter import Crossbar, L2Arbiter
+from gpusim.sim.core.l2_sampled import L2Sampled
 from gpusim.sim.core.log import Log
+from gpusim.sim.core.stores import Stores
 from gpusim.sim.stall_reasons import (
     BARRIER,
     BRANCH_RESOLVING,
@@ -115,7 +91,7 @@ from gpusim.sim.stall_reasons import (
     SHORT_SCOREBOARD,
     WAIT,
 )
-from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE, SMS_PER_TPC
+from gpusim.units import SCOREBOARDS, SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,26 +105,6 @@ __all__ = ("Chip", "Granules")
 def narrow_pages(count: int) -> "memoryview[int]":
     """Return a column of zeros of 32 bits each; ``count`` is even."""
     return pages(count // 2).cast("B").cast("i")
-
-
-def dealt(values: "Sequence[int]", count: int) -> "Column":
-    """Return a column in which some values, in their order, fill as many places each as the others."""
-    return array("q", [values[place * len(values) // count] for place in range(count)])
-
-
-def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
-    """
-    Return 1 for each SM of a whole chip whose CPC has fewer TPCs than others, and 0 for these.
-
-    Of a GPC of ``tpcs_beside`` TPCs those of some places (``small_cpcs``) are of such a CPC.
-    """
-    small = zeros(len(gpc))
-    for group in range(max(gpc) + 1):
-        sms = [sm for sm, own in enumerate(gpc) if own == group]
-        if len(sms) == figures.tpcs_beside * SMS_PER_TPC:
-            for place, sm in enumerate(sms):
-                small[sm] = int(place // SMS_PER_TPC in figures.small_cpcs)
-    return small
 
 
 def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
@@ -270,23 +226,14 @@ class Chip:
         self.groups = zeros(warps * GROUPS)
         # Caches and DRAM
         self.l1 = [Lines(self.l1_lines + LINES_AT_ONCE) for _ in range(sms)] if self.cached else []
-        self.l2, self.next_line = Lines(self.l2_lines + LINES_AT_ONCE), OUTPUT_LINES
         self.looked_for = zeros(LINES_AT_ONCE)
-        self.place(figures, groups)
-        self.l2_free, self.store_free, self.stored_at, self.passed = zeros(sms), zeros(sms), zeros(sms), zeros(sms)
-        self.waiting_at, self.waiting_sectors = zeros(sms * WAITING), zeros(sms * WAITING)
-        self.first_waiting, self.next_waiting, self.waiting = zeros(sms), zeros(sms), zeros(sms)
-        self.dram_of(figures)
-        self.turn, self.draw, self.spread, self.came_sectors, self.displaced = 0, 0, 0, 0, 0
-        # Sectors that a sample's L2 holds, those of a part of it, and how many of each part's were stored.
-        self.l2_sectors_held = self.l2_lines * SECTORS_PER_LINE // share
-        self.part_sectors, self.last_part = self.l2_sectors_held // PARTS_KEPT + 1, 0
-        self.stored_in = zeros(PARTS_KNOWN)
-        self.slow_credit, self.missed_credit, self.merged_credit, self.brought_credit = 0, 0, 0, 0
-        self.far_credit = 0
-        self.later, self.later_waiting, self.twin, self.brought, self.filled_at = 2, 1, False, 0, 0
-        self.written_sectors, self.stored_bytes, self.acknowledged, self.dram_written = 0, 0, 0, 0
-        self.l2_sectors, self.looked_up, self.dram_bytes = 0, 0, 0
+        self.crossbar, self.dram = Crossbar(figures, sms), Dram(figures, share)
+        arbiter = L2Arbiter(figures, sms, share, groups)
+        self.l2 = L2(figures, arbiter, self.dram, sms=sms, groups=groups, simulated=self.simulates_l2)
+        statuses = data.slow, data.brought, data.shared, data.looked
+        self.l2_sampled = L2Sampled(figures, self.crossbar, self.l2, share, statuses)
+        self.stores = Stores(figures, self.crossbar, self.l2_sampled, sms=sms, simulated=self.simulates_l2)
+        self.brought = 0
 
     def smsps_of(self, sms: int, slots: int) -> None:
         """
@@ -322,7 +269,7 @@ class Chip:
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
         self.smsps, self.ports, self.depth = figures.smsps, figures.ports, figures.queue_depth
-        self.sm_depth, self.store_buffer = figures.sm_depth, figures.store_buffer
+        self.sm_depth = figures.sm_depth
         self.commit_stage, self.look_ups = figures.commit_stage, figures.look_ups
         self.load_look_ups, self.stores_apart = figures.load_look_ups, figures.stores_apart
         self.fill_bytes = figures.fill_bytes
@@ -341,63 +288,8 @@ class Chip:
         self.constant_miss, self.launch_delay = figures.constant_miss, figures.launch_delay
         self.fetch_miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
         self.fetch_interval, self.cache_lines = figures.fetch_interval, figures.cache_lines
-        self.port_bytes, self.chip_bytes = figures.l2_port_bytes, figures.l2_bytes
-        self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
-        self.dram_latency, self.dram_rate = figures.dram_latency, figures.dram_bytes_per_kilocycle
-        self.dram_least, self.dram_late = figures.dram_least, figures.dram_late
-        self.dram_later, self.dram_most = figures.dram_later, figures.dram_most
-        self.on_time, self.late_cycles = figures.dram_on_time, figures.dram_late_cycles
-        self.late_period, self.late_lines = figures.dram_late_period, figures.dram_late_lines
-        self.late_masks, self.late_kinds = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
-        self.semaphore, self.most_waiting = figures.semaphore, figures.l2_waiting
-        self.write_bytes, self.write_latency = figures.l2_write_bytes, figures.l2_write_latency
-        self.store_bytes = figures.l2_store_port_bytes
-        self.most_merged = min(figures.most_merged, MOST_MERGED)
-        self.merge_window, self.crossing = figures.merge_window * MILLI, figures.l2_crossing
-        self.home_bits = figures.home_bits
-        self.l1_lines, self.l2_lines = figures.l1_lines, figures.l2_lines
-
-    def place(self, figures: "Figures", groups: "Sequence[int]") -> None:
-        """
-        Take over where SMs are on the chip.
-
-        TPCs lie in turn on both of its sides, and all are taken for one GPC, where no groups are known.
-        """
-        self.reach = dealt(figures.l2_reach, self.sms)
-        self.gpc = array("q", [figures.gpcs[group] for group in groups] or [0] * self.sms)
-        sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(self.sms)]
-        self.side, self.gpcs = array("q", sides), max(self.gpc) + 1
-        # Of some SMs of a chip it is not known which are missing of a GPC.
-        whole = len(groups) == figures.placed_sms
-        self.small_cpc = small_cpcs(self.gpc, figures) if whole and groups else zeros(self.sms)
-        # Bytes a cycle that the L2 reads and stores. When it is done with each, and with the share in each of larger
-        # and of smaller CPCs: in thousandths, and parts of them. What something takes of a share, over what of all.
-        self.way_bytes = array("q", [self.chip_bytes, self.write_bytes])
-        self.l2_done, self.l2_part = zeros(WAYS + WAYS * SHARES), zeros(WAYS + WAYS * SHARES)
-        small = figures.cpc_percent * sum(self.small_cpc)
-        shares = [PERCENT * self.sms - small, small]
-        takes = [(PERCENT * self.sms << PART) // share if share else 0 for share in shares]
-        self.share_takes = array("q", takes * WAYS)
-        self.read_takes = (self.chip_bytes * figures.l2_read_percent << PART) // (self.write_bytes * PERCENT)
-        self.fill_takes = (MILLI * self.share * figures.l2_fill_percent << PART + FINE) // (self.write_bytes * PERCENT)
-        # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
-        self.coalesced = pages(self.gpcs * (self.l2_lines + LINES_AT_ONCE + 2) if self.simulates_l2 else 2)
-
-    def dram_of(self, figures: "Figures") -> None:
-        """
-        Build the channels of DRAM, and their banks.
-
-        A part of the chip has a part of the channels, a whole number of them. Where that is too many or too few, their
-        banks take as much longer or shorter for an access.
-        """
-        self.channels = max(1, (figures.dram_channels + self.share // 2) // self.share)
-        self.banks = self.channels * figures.dram_banks
-        self.bank_busy = figures.dram_bank_busy * self.channels * self.share // figures.dram_channels
-        self.dram_free, self.bank_free = zeros(self.channels), zeros(self.banks)
-        self.most_gathered, self.write_percent = figures.dram_gathered, figures.dram_write_percent
-        self.gathering = self.transfer_of(self.most_gathered * self.write_percent // PERCENT)
-        self.turns_take, self.meanwhile = self.transfer_of(figures.dram_lost), self.transfer_of(figures.dram_meanwhile)
-        self.gathered, self.gathered_since = zeros(self.channels), zeros(self.channels)
+        self.semaphore = figures.semaphore
+        self.l1_lines = figures.l1_lines
 
     def mio_of(self, sms: int) -> None:
         """Make the queue of each SM, the data stage behind them, look-ups of copies, and the way of loads' lines."""
@@ -464,7 +356,6 @@ class Chip:
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.found_slow, self.found_missed, self.found_first = data.found_slow, data.found_missed, data.found_first
         self.pattern, self.fetch_line = data.pattern, data.fetch_line
-        self.slow, self.stands_for, self.shared_by, self.looked_of = data.slow, data.brought, data.shared, data.looked
         self.request, self.vecs = data.request, data.vecs
         self.asked, self.touched, self.l1_wavefronts = data.asked, data.touched, data.l1_wavefronts
         self.line, self.sector_mask = data.line, data.mask
@@ -1569,7 +1460,7 @@ class Chip:
                 # A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line.
                 sectors = self.sectors_of_output(warp, code)
                 lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-                room = self.room_of_port(sm) if lines else 0
+                room = self.stores.room_at_port(sm) if lines else 0
                 written = self.note_writes(sm, at) if lines else 0
                 way = (
                     (sectors * SECTOR_BYTES + self.way_takes // 2) // self.way_takes if lines and self.way_takes else 0
@@ -1688,7 +1579,7 @@ class Chip:
         """Find the fetch, the request and the L2 status of a warp's access to an operand."""
         row = self.cta[self.slot[warp]] * self.rows + self.row[code]
         turn = self.turn_of[code] + self.trip[warp] * self.tiles[self.segment[warp]]
-        self.fetched, self.status = self.row_fetch[row] + turn, self.row_status[row] + turn
+        self.fetched, self.l2_sampled.status = self.row_fetch[row] + turn, self.row_status[row] + turn
         pattern = self.pattern[self.fetched]
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
         self.requested = self.request[pattern] + place * self.warps + self.number[warp]
@@ -1709,24 +1600,16 @@ class Chip:
             if not sectors:
                 self.drained[warp] = leaves
                 return leaves
-            taken = self.store(sm, leaves, at, sectors)
-            self.drained[warp] = max(leaves, self.passed[sm] // MILLI)
+            taken = self.stores.store(sm, leaves, at, sectors)
+            self.drained[warp] = max(leaves, self.stores.passed[sm] // MILLI)
             self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
             return leaves
         if not sectors:
             return leaves + self.copy_hit
         self.sectors[sm] += sectors
         output = self.output_of(warp, code)
-        arrived = self.read_known(sm, leaves, at, sectors, self.found_slow[output], self.found_missed[output])
-        if not self.found_first[output]:
-            return arrived
-        # What comes from the other side of the chip is looked up there, too, once, as it is read from DRAM once.
-        once = self.found_missed[output] if self.found_slow[output] else MILLI
-        self.far_credit += sectors * once * self.far_percent
-        self.looked_up += self.far_credit // (MILLI * PERCENT)
-        self.far_credit %= MILLI * PERCENT
-        # What several lines hold is there when the last of them has crossed.
-        return arrived + (self.crossing if sectors > SECTORS_PER_LINE or self.turn < self.far_percent else 0)
+        slow, missed, first = self.found_slow[output], self.found_missed[output], self.found_first[output]
+        return self.l2_sampled.read_output(sm, leaves, at, sectors, slow, missed, first)
 
     def tags(self) -> int:
         """Return the cycles in which a copy looks up its lines: one for each request (splits.csv)."""
@@ -1796,9 +1679,9 @@ class Chip:
         self.sectors[sm] += sectors
         # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
         beyond = self.copy_hit - self.load_hit
-        start = self.enter(sm, at, sectors * SECTOR_BYTES)
-        self.l2_sectors += sectors
-        done, first, cache = 0, self.touched[self.requested], self.l2
+        start = self.crossbar.inject(sm, at, sectors * SECTOR_BYTES)
+        self.l2.sectors += sectors
+        done, first, cache = 0, self.touched[self.requested], self.l2.lines
         base, lines = self.fetch_line[self.fetched], self.touched[self.requested + 1] - first
         # All lines are looked for before the first one is served: they lie anywhere in the memory that this runs in,
         # which so waits for all at once.
@@ -1807,10 +1690,10 @@ class Chip:
         for place in range(lines):
             slot, mask = self.looked_for[place], self.sector_mask[first + place]
             if self.simulates_l2:
-                landed = self.fill(sm, slot, mask, start, issued)
+                landed = self.l2.read(sm, slot, mask, start, issued)
             else:
-                self.twin = self.has_twin(first + place)
-                landed = self.fill_known(sm, slot, mask, start, issued)
+                self.l2_sampled.has_twin = self.has_twin(first + place)
+                landed = self.l2_sampled.read(sm, slot, mask, start, issued)
             done = max(done, landed)
             if self.fill_bytes:
                 line_place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
@@ -1866,21 +1749,22 @@ class Chip:
 
     def bring(self, sm: int, at: int, issued: int, missing: int, interval: int) -> int:
         """Read the sectors of a request that the L1 lacks from the L2; each line takes ``interval`` cycles to pass."""
-        self.l2_sectors += missing
-        start = self.enter(sm, at, missing * SECTOR_BYTES)
+        self.l2.sectors += missing
+        start = self.crossbar.inject(sm, at, missing * SECTOR_BYTES)
+        self.l2_sampled.has_twin = False
         if not self.simulates_l2:
-            self.count_slow(self.asked[self.requested] - missing)
-        cache, base, done, self.twin = self.l1[sm], self.fetch_line[self.fetched], 0, False
+            self.l2_sampled.credit_slow(self.asked[self.requested] - missing)
+        cache, base, done = self.l1[sm], self.fetch_line[self.fetched], 0
         for touched in range(self.touched[self.requested], self.touched[self.requested + 1]):
             line = self.line[touched] + base
             mask = self.sector_mask[touched] & ~cache.held[cache.lookup(line)]
             if mask == 0:
                 continue
-            slot = self.l2.touch(line)
+            slot = self.l2.lines.touch(line)
             if self.simulates_l2:
-                landed = self.fill(sm, slot, mask, start, issued)
+                landed = self.l2.read(sm, slot, mask, start, issued)
             else:
-                landed = self.fill_known(sm, slot, mask, start, issued)
+                landed = self.l2_sampled.read(sm, slot, mask, start, issued)
             done = max(done, self.pass_in(sm, landed, interval))
             self.brought += 1
         return done
@@ -1898,477 +1782,3 @@ class Chip:
             return at
         self.reserve(self.sms + sm, at, interval, 0)
         return self.staged_last + 1 - interval
-
-    # --- L2 and DRAM ---
-
-    def enter(self, sm: int, at: int, size: int) -> int:
-        """
-        Queue a request of some bytes at its SM's port; return when it leaves, in thousandths of a cycle.
-
-        It leaves behind what was stored before it, whose data takes the same way (astern.csv), and so it waits with
-        that where the L2 has not taken it (mixed.csv, one warp that copies).
-        """
-        start = max(at * MILLI, self.l2_free[sm], self.store_free[sm], self.stored_at[sm])
-        self.l2_free[sm] = start + size * MILLI // self.port_bytes
-        return start
-
-    def turn_at(self, way: int, sm: int, start: int) -> int:
-        """
-        Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
-
-        What is read goes one way, what is stored another (mixed.csv). Where one has more to do than it can, CPCs take
-        turns, so that SMs of small ones have a larger share of it (cpcs.csv, copies; stores do so, too, in a trial):
-        requests wait until those of their share are served, or all are.
-        """
-        return max(start, min(self.l2_done[way], self.l2_done[WAYS + SHARES * way + self.small_cpc[sm]]))
-
-    def look(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
-        """Queue a request of some bytes at the L2; return when it is accepted, in thousandths of a cycle."""
-        turn = self.turn_at(way, sm, start)
-        self.accept(way, sm, issued, size)
-        return turn
-
-    def accept(self, way: int, sm: int, issued: int, size: int) -> None:
-        """
-        Let the L2 take its time for a request of some bytes, and that of its SM's share.
-
-        While one share has nothing to do, the L2 is the other's: what that has to do is what there is, again. What is
-        read takes some of the time for what is stored.
-        """
-        now, first = issued * MILLI, WAYS + SHARES * way
-        takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
-        for own in range(first, first + SHARES):
-            if not self.remains(2 * first + 1 - own, now) and self.remains(own, now):
-                self.put(own, now, self.remains(way, now) * self.share_takes[own - WAYS] >> PART)
-        self.put(way, now, self.remains(way, now) + takes)
-        own = first + self.small_cpc[sm]
-        self.put(own, now, self.remains(own, now) + (takes * self.share_takes[own - WAYS] >> PART))
-        if way == READ:
-            self.impede(now, takes * self.read_takes >> PART)
-
-    def remains(self, own: int, now: int) -> int:
-        """Return what the L2 has to do for a way or a share, in parts of thousandths of a cycle."""
-        free = self.l2_done[own]
-        return (free - now << FINE) + self.l2_part[own] if free >= now else 0
-
-    def put(self, own: int, now: int, remains: int) -> None:
-        """Let so much remain for the L2 to do for a way or a share."""
-        self.l2_done[own] = now + (remains >> FINE)
-        self.l2_part[own] = remains & FINE_MASK
-
-    def impede(self, now: int, takes: int) -> None:
-        """Let something that no SM stores take some of the L2's time for what is stored, in parts of thousandths."""
-        self.put(STORE, now, self.remains(STORE, now) + takes)
-        for own in range(WAYS + SHARES * STORE, WAYS + SHARES * STORE + SHARES):
-            self.put(own, now, self.remains(own, now) + takes)
-
-    def serve(self, sm: int, at: int, issued: int, size: int) -> int:
-        """Queue a request at its SM's port and at the L2; return when that accepts it, in thousandths of a cycle."""
-        return self.look(READ, sm, self.enter(sm, at, size), issued, size)
-
-    def room_of_port(self, sm: int) -> int:
-        """Return when no more stores wait for an SM's port than find room before it (backlog.csv)."""
-        return self.store_free[sm] // MILLI - self.store_buffer // self.store_bytes
-
-    def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
-        """
-        Write sectors of the output; return the cycle at which the L2 has taken them.
-
-        The L2 takes stores of all SMs one after another. What it has not taken yet waits in buffers, as long as they
-        have room: a warp may leave when its stores have passed the SM's port, which passes what is behind them then
-        (leaving.csv). Stores fill lines of their own, which go to DRAM when others need the room.
-        """
-        size = sectors * SECTOR_BYTES
-        leaves = max(at * MILLI, self.store_free[sm])
-        self.store_free[sm] = leaves + size * MILLI // self.store_bytes
-        start = max(self.stored_at[sm], self.look(STORE, sm, leaves, issued, size))
-        self.written_sectors += sectors
-        self.stored_bytes += size
-        if self.simulates_l2:
-            while self.written_sectors >= SECTORS_PER_LINE:
-                self.written_sectors -= SECTORS_PER_LINE
-                self.next_line += 1
-                slot = self.l2.allocate(self.next_line)
-                self.l2.dirty[slot] = 1
-                start = max(start, self.make_room(issued))
-        else:
-            start = max(start, self.displace(issued, sectors, 1))
-        self.stored_at[sm] = start
-        self.passed[sm] = max(leaves, self.room_behind(sm, start, sectors))
-        self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
-        taken = start // MILLI
-        self.acknowledged = max(self.acknowledged, taken + self.write_latency)
-        return taken
-
-    def room_behind(self, sm: int, start: int, sectors: int) -> int:
-        """Return when so few sectors of an SM wait behind its port that those of a store have room there, too."""
-        first, room = sm * WAITING, 0
-        self.waiting_at[first + self.next_waiting[sm]] = start
-        self.waiting_sectors[first + self.next_waiting[sm]] = sectors
-        self.next_waiting[sm] = (self.next_waiting[sm] + 1) % WAITING
-        self.waiting[sm] += sectors
-        full = self.next_waiting[sm] == self.first_waiting[sm]
-        while full or self.waiting[sm] > self.most_waiting:
-            oldest = first + self.first_waiting[sm]
-            room, full = self.waiting_at[oldest], False
-            self.waiting[sm] -= self.waiting_sectors[oldest]
-            self.first_waiting[sm] = (self.first_waiting[sm] + 1) % WAITING
-        return room
-
-    def make_room(self, issued: int) -> int:
-        """
-        Drop the oldest line of the L2 where it holds too many; a modified one is written to DRAM.
-
-        Returns:
-            When that has room for it, in thousandths of a cycle.
-        """
-        cache, room = self.l2, 0
-        if cache.count > self.l2_lines:
-            oldest = cache.victim()
-            if cache.dirty[oldest]:
-                room = self.write_back(issued)
-                self.dram_written += SECTORS_PER_LINE * SECTOR_BYTES * self.share
-            cache.evict()
-        return room
-
-    def write_back(self, issued: int) -> int:
-        """Write a line to DRAM, each channel's in turn; return when there is room among the writes that it gathers."""
-        begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
-        return begin - self.gathering if self.most_gathered else 0
-
-    def spread_of(self, number: int) -> int:
-        """
-        Return a number that a hash spreads as if at random.
-
-        What is above the bits that a product has room for tells tensors and waves apart: equal lines of two are no
-        likelier to be spread alike than others.
-        """
-        mixed = (number & HASHED_BITS) * HASH
-        mixed = ((mixed ^ mixed >> HASH_SHIFT ^ number >> HASHED_WIDTH) & HASHED_BITS) * HASH
-        return mixed >> HASH_SHIFT
-
-    def bank_of(self, line: int) -> int:
-        """Return the DRAM bank of a line: a hash spreads lines as if at random, whatever their stride (D6)."""
-        return self.spread_of(line) % self.banks
-
-    def next_bank(self) -> int:
-        """Return the DRAM bank of data whose line is not known: each in turn."""
-        self.spread += 1
-        return self.spread % self.banks
-
-    def transfer_of(self, size: int) -> int:
-        """Return the time for which a channel of DRAM transfers some bytes, in thousandths of a cycle."""
-        return size * self.share * self.channels * MILLI * MILLI // self.dram_rate
-
-    def occupy(self, bank: int, at: int, size: int, writes: int) -> int:
-        """
-        Let a DRAM bank serve an access and its channel transfer it, each in order of issue (D6).
-
-        Parts of a line take their part of the bank's time: they come with others of its row. A channel gathers writes,
-        and turns round for them: reads wait for both turns where there are as many as it writes at a time, or where
-        they have waited for some time (mixed.csv).
-
-        Args:
-            bank: The bank.
-            at: Cycle of the issue.
-            size: Bytes.
-            writes: 1 for a write.
-
-        Returns:
-            When the transfer begins, in thousandths of a cycle.
-        """
-        channel = bank % self.channels
-        begin = max(at * MILLI, self.bank_free[bank])
-        self.bank_free[bank] = begin + self.bank_busy * size // (SECTORS_PER_LINE * SECTOR_BYTES)
-        begin = max(begin, self.dram_free[channel])
-        if writes:
-            if not self.gathered[channel]:
-                self.gathered_since[channel] = begin
-            self.gathered[channel] += size
-            size = size * self.write_percent // PERCENT
-        elif (
-            size
-            and self.gathered[channel]
-            and (self.gathered[channel] >= self.most_gathered or begin - self.gathered_since[channel] >= self.meanwhile)
-        ):
-            self.gathered[channel] = 0
-            begin += self.turns_take
-        self.dram_free[channel] = begin + self.transfer_of(size)
-        return begin
-
-    def l2_latency(self, sm: int) -> int:
-        """Return the latency of an SM's next request: near and far alternate in the machine's proportion (D5)."""
-        self.turn += self.far_percent
-        if self.turn >= PERCENT:
-            self.turn -= PERCENT
-        return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
-
-    def is_far(self, sm: int, line: int) -> bool:
-        """
-        Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
-
-        The parity of some bits of its number says which is (sides.csv, lines of a page of 2 MiB).
-        """
-        return self.far_percent > 0 and parity(line & self.home_bits) != self.side[sm]
-
-    def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
-        """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
-        start = self.serve(sm, at, issued, sectors * SECTOR_BYTES)
-        self.l2_sectors += sectors
-        self.looked_up += sectors
-        return self.arrival(sm, start, issued, sectors, slow, missed)
-
-    def arrival(  # noqa: PLR0917 - in C all are
-        self, sm: int, start: int, issued: int, asked: int, slow: int, missed: int
-    ) -> int:
-        """Return when the sectors of a request have arrived; its misses accrue in the proportion known beforehand."""
-        self.slow_credit += asked * slow
-        self.missed_credit += asked * missed
-        missing, late = self.missed_credit // MILLI, self.slow_credit // MILLI
-        self.missed_credit -= missing * MILLI
-        self.slow_credit -= late * MILLI
-        filled = 0
-        if missing or late:
-            bank = self.next_bank()
-            # Of lines whose number is not known, each is of a region of its own.
-            filled = self.dram(self.spread * self.late_lines, bank, start, missing * SECTOR_BYTES, issued)
-        return max(start // MILLI + self.l2_latency(sm), filled + self.reach[sm] if late else 0)
-
-    def fill(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
-        """
-        Look the line of a slot up in the L2, read what is missing from DRAM; return the cycle of its arrival (D11).
-
-        Up to a number of requests of its GPC are merged before the L2 with the last one for the line that was not, if
-        that was for the same sectors and waits for DRAM, or was accepted a moment before (pairs.csv; hits.csv,
-        neighbours and CTAs far from one another, at once and one after another; splits.csv, two CTAs of an SM, and
-        lines that each SM asks for in parts, which takes the one SM's place at the other's parts). All wait their turn
-        at the L2 first, whatever their SM's share: those that come while it is behind are no nearer to one another
-        (grids.csv, two CTAs on each SM). What is on its way from DRAM or across the chip serves until the L2 has it, a
-        hit's latency before an SM does (apart.csv). Other sectors of the line are looked up on their own, though they
-        come with it (rows.csv, 64 bytes of a row).
-        """
-        cache = self.l2
-        line = cache.line[slot]
-        far = self.is_far(sm, line)
-        ready = cache.ready[slot]
-        missing = sectors_in(WHOLE_LINE & ~cache.held[slot]) if mask & ~cache.held[slot] else 0
-        entry = self.coalescer_of(sm, slot)
-        begin, turn = self.turn_at(READ, sm, start), max(start, self.l2_done[READ])
-        last = self.coalesced[entry]
-        ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
-        same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
-        if missing == 0 and same and last & MOST_MERGED < self.most_merged:
-            self.coalesced[entry] = last + 1
-            there = cache.crossed[slot] if far else ready
-            return max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
-        asked = sectors_in(mask)
-        self.looked_up += asked
-        self.accept(READ, sm, issued, asked * SECTOR_BYTES)
-        lands = begin // MILLI + self.l2_latency(sm)
-        if missing:
-            ready = max(ready, self.dram(line, self.bank_of(line), begin, missing * SECTOR_BYTES, issued))
-            ready = max(ready, self.make_room(issued) // MILLI)
-            self.forget(slot)
-            cache.ready[slot] = ready
-            cache.held[slot] = WHOLE_LINE
-        if far:
-            # What its partition sees for the first time comes from the other one, which looks it up, too. The line
-            # crosses whole (cold.csv, every second tile of rows of 64 bytes), though its parts are looked up.
-            if cache.seen[slot] == 0:
-                cache.crossed[slot] = max(lands - self.reach[sm], ready) + self.crossing
-            self.looked_up += sectors_in(mask & ~cache.seen[slot])
-            cache.seen[slot] |= mask
-            ready = cache.crossed[slot]
-        lands = max(lands, ready + self.reach[sm])
-        until = max(turn + self.merge_window, (ready - self.near) * MILLI)
-        self.coalesced[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
-        return lands
-
-    def coalescer_of(self, sm: int, slot: int) -> int:
-        """Return where requests of an SM's GPC for the line in a slot of the L2 wait to be merged."""
-        return slot // SLOT_WIDTH * self.gpcs + self.gpc[sm]
-
-    def forget(self, slot: int) -> None:
-        """Let none of the requests for the line that was in a slot before be merged with those for a new one."""
-        for gpc in range(self.gpcs):
-            self.coalesced[slot // SLOT_WIDTH * self.gpcs + gpc] = 0
-
-    def fill_known(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
-        """
-        Look the line of a slot up that a walk through the L2 found or missed; return the cycle of its arrival (D14).
-
-        The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data.
-        """
-        cache, asked = self.l2, sectors_in(mask)
-        line = cache.line[slot]
-        far = self.is_far(sm, line)
-        slow, shared = self.slow[self.status], self.shared_by[self.status]
-        served = brought = 0
-        self.count_slow(asked)
-        misses = cache.held[slot] == 0 and slow == MILLI
-        if 0 < slow < MILLI:
-            misses = cache.held[slot] == 0 and self.slow_credit >= asked * MILLI
-            self.slow_credit -= asked * MILLI if misses else 0
-        if misses:
-            bank = self.bank_of(line)
-            served = max(self.bank_free[bank], self.dram_free[bank % self.channels])
-            brought = self.bring_part(bank, issued)
-        comes = cache.held[slot] and start < cache.lands[slot] and cache.asker[slot] == sm
-        if comes and not self.twin and self.most_merged > 1:
-            return cache.lands[slot] // MILLI
-        begin = self.ask(sm, start, issued, asked)
-        if far or (self.far_percent > 0 and shared > self.most_merged):
-            self.looked_up += brought
-        if comes:
-            return max(begin // MILLI + self.l2_latency(sm), cache.lands[slot] // MILLI)
-        if cache.held[slot]:
-            self.later += 1
-            self.later_waiting += 1 if begin < cache.pending[slot] else 0
-        if misses:
-            cache.ready[slot] = max(self.arrives(line, max(begin, served) // MILLI), self.filled_at // MILLI)
-        cache.held[slot] = WHOLE_LINE
-        there = cache.ready[slot] + (self.crossing if far else 0)
-        cache.pending[slot] = max(begin + self.merge_window, (there - self.near) * MILLI)
-        lands = max(begin // MILLI + self.l2_latency(sm), there + self.reach[sm])
-        cache.asker[slot] = sm
-        cache.lands[slot] = lands * MILLI
-        if cache.count > self.l2_lines:
-            cache.evict()
-        return lands
-
-    def ask(self, sm: int, start: int, issued: int, asked: int) -> int:
-        """
-        Return when the L2 comes to a request of a sample, which it looks up or has merged with others (D14).
-
-        The request stands for those of several SMs, some of which are merged with others': the part that the walk
-        knows, of as many as later requests of the sample still find the line waiting for DRAM or just looked up. Those
-        take none of the L2's time. None is merged where its copy has a request for other sectors of the line: of all
-        SMs, each takes the place of the one before (D24).
-        """
-        begin = self.turn_at(READ, sm, start)
-        if not self.twin:
-            self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
-            if self.merged_credit >= asked * MILLI:
-                self.merged_credit -= asked * MILLI
-                return begin
-        self.accept(READ, sm, issued, asked * SECTOR_BYTES)
-        self.looked_up += asked
-        return begin
-
-    def count_slow(self, asked: int) -> None:
-        """Count sectors that are asked for, of which the walk's part waits for DRAM."""
-        if self.slow[self.status] < MILLI:
-            self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
-
-    def bring_part(self, bank: int, issued: int) -> int:
-        """
-        Let DRAM transfer what a line that the sample lacks stands for; return how many sectors that is.
-
-        It transfers them when the first one asks, all at once, as it does for a chip: they queue behind one another.
-        Lines are read whole, each from one bank, as they are where their L2 is simulated.
-
-        Args:
-            bank: The line's bank.
-            issued: Cycle of the issue.
-        """
-        size, brought = SECTORS_PER_LINE * SECTOR_BYTES, 0
-        self.brought_credit += self.stands_for[self.status]
-        while self.brought_credit >= MILLI:
-            self.brought_credit -= MILLI
-            self.dram_bytes += size * self.share
-            if brought:
-                self.next_line += 1
-                bank = self.bank_of(self.next_line)
-            self.occupy(bank, issued, size, writes=0)
-            taken = self.take_in(issued, size)
-            self.filled_at = max(self.filled_at, taken, self.displace(issued, SECTORS_PER_LINE, 0))
-            brought += SECTORS_PER_LINE
-        return brought
-
-    def displace(self, issued: int, sectors: int, stored: int) -> int:
-        """
-        Let sectors that come to an L2 that is full displace those that came first; stored lines are written to DRAM.
-
-        Args:
-            issued: Cycle of the issue.
-            sectors: How many come.
-            stored: 1 where they are stored, 0 where they are read.
-
-        Returns:
-            When DRAM has room for what is written, in thousandths of a cycle.
-        """
-        room, part, at = 0, self.part_sectors, self.came_sectors
-        self.came_sectors = end = at + sectors
-        while at < end:
-            number, begin = at // part, at
-            at = min(end, (number + 1) * part)
-            if number > self.last_part:
-                self.last_part = number
-                self.stored_in[number % PARTS_KNOWN] = 0
-            self.stored_in[number % PARTS_KNOWN] += (at - begin) * stored
-        at, end = max(0, end - sectors - self.l2_sectors_held), end - self.l2_sectors_held
-        while at < end:
-            number, begin = at // part, at
-            at = min(end, (number + 1) * part)
-            self.displaced += (at - begin) * self.stored_in[number % PARTS_KNOWN]
-        while self.displaced >= SECTORS_PER_LINE * part:
-            self.displaced -= SECTORS_PER_LINE * part
-            room = max(room, self.write_back(issued))
-        return room
-
-    def dram(self, line: int, bank: int, start: int, size: int, issued: int) -> int:
-        """Read from DRAM; return the cycle at which the data reaches the SM."""
-        begin = max(start, self.occupy(bank, issued, size, writes=0))
-        taken = self.take_in(issued, size)
-        self.dram_bytes += size * self.share
-        return max(self.arrives(line, begin // MILLI), taken // MILLI)
-
-    def take_in(self, issued: int, size: int) -> int:
-        """
-        Let the L2 take what comes from DRAM, in its turn with what is stored (mixed.csv, streams read beside stores).
-
-        Returns:
-            When it comes to that, in thousandths of a cycle; 0 where that takes nothing.
-        """
-        turn = self.l2_done[STORE] if self.fill_takes else 0
-        self.impede(issued * MILLI, size * self.fill_takes >> PART)
-        return turn
-
-    def arrives(self, line: int, at: int) -> int:
-        """
-        Return the cycle at which a line that misses reaches its SM, or one on the side of its home.
-
-        Where it is known which lines come late, every one takes a latency of its own, drawn from those of lines on
-        time about their median, and what is left of its part's standstill. Elsewhere the latency is drawn from the
-        distribution of all.
-        """
-        self.draw = (self.draw * MULTIPLIER + INCREMENT) % MODULUS
-        draw = self.draw * MILLI // MODULUS
-        if self.late_period:
-            return (
-                at + self.dram_least + 2 * (self.on_time - self.dram_least) * draw // MILLI + self.standstill(line, at)
-            )
-        return at + self.quantile(draw)
-
-    def standstill(self, line: int, at: int) -> int:
-        """
-        Return the cycles until the part of DRAM that holds a line answers again (D6).
-
-        Parities of some bits of its number say which of its region's parts holds a line. Each part stands still for a
-        time once in a period, at a phase of its own.
-        """
-        tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
-        part = own // self.late_lines
-        for kind in range(self.late_kinds):
-            part = part << 1 | parity(own & self.late_masks[kind])
-        return max(0, self.late_cycles - (at + self.spread_of(tensor << PART_BITS | part)) % self.late_period)
-
-    def quantile(self, draw: int) -> int:
-        """Return the latency that as many of a thousand misses have at most: measured at five places."""
-        if draw < 500:
-            return self.dram_least + (self.dram_latency - self.dram_least) * draw // 500
-        if draw < 900:
-            return self.dram_latency + (self.dram_late - self.dram_latency) * (draw - 500) // 400
-        if draw < 980:
-            return self.dram_late + (self.dram_later - self.dram_late) * (draw - 900) // 80
-        return self.dram_later + (self.dram_most - self.dram_later) * (draw - 980) // 20

@@ -17,7 +17,7 @@ from gpusim.sim.core import constants
 
 FOLDER = Path(__file__).parent
 
-CORE_UNITS = ("cache", "calendar", "log", "chip")
+CORE_UNITS = ("cache", "calendar", "log", "dram", "l2_arbiter", "l2", "l2_sampled", "stores", "chip")
 """The units, each after those that it imports."""
 
 _FITS = 1 << 31

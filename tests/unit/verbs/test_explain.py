@@ -334,7 +334,7 @@ def test_where_the_l2_has_all_no_line_crosses_the_chip_or_comes_from_dram(change
     machine = change.machine(load_machine("h200"))
     chip = quiet(figures=figures_of(machine, 0, busy=False), sms=4)
     begins = [(sm, line, 10_000 * line) for line in range(8) for sm in (0, 2)]
-    taken = [chip.fill(sm, chip.l2.touch(line), 15, 1000 * at, at) - at for sm, line, at in begins]
+    taken = [chip.l2.read(sm, chip.l2.lines.touch(line), 15, 1000 * at, at) - at for sm, line, at in begins]
 
     assert max(taken) <= machine.l2.far_latency + max(machine.l2.reach.about_mean)
 

@@ -30,8 +30,8 @@ def simulated(stores, delay):
     """Cycles that a read waits at the port, of which the data stage takes a store every four cycles."""
     chip = quiet(figures=figures_of(H200, 0, busy=False))
     for number in range(STORING * stores):
-        chip.store(0, number * WAVEFRONTS, 0, SECTORS)
-    return chip.enter(0, delay, SECTORS * SECTOR_BYTES) // MILLI - delay
+        chip.stores.store(0, number * WAVEFRONTS, 0, SECTORS)
+    return chip.crossbar.inject(0, delay, SECTORS * SECTOR_BYTES) // MILLI - delay
 
 
 @pytest.mark.parametrize(("stores", "delay"), list(product(FEW, ASTERN_DELAYS)))

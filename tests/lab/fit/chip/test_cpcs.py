@@ -35,8 +35,15 @@ def simulated():
     while due[0][0] < CYCLES:
         now, sm = heapq.heappop(due)
         brought[sm] += BYTES if now else 0
-        heapq.heappush(due, (chip.look(READ, sm, chip.enter(sm, now, BYTES), now, BYTES) // MILLI + chip.near, sm))
-    small = {sm for sm in range(SMS) if chip.small_cpc[sm]}
+        heapq.heappush(
+            due,
+            (
+                chip.l2.arbiter.request(READ, sm, chip.crossbar.inject(sm, now, BYTES), now, BYTES) // MILLI
+                + chip.l2.near,
+                sm,
+            ),
+        )
+    small = {sm for sm in range(SMS) if chip.l2.arbiter.small_cpc[sm]}
     return [brought[sm] / CYCLES for sm in range(SMS) if sm in small], [
         brought[sm] / CYCLES for sm in range(SMS) if sm not in small
     ]
@@ -69,10 +76,10 @@ def test_requests_wait_for_those_of_their_share_or_for_all():
     at once or at 20, when small CPCs have nothing left.
     """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
-    turns = [chip.look(READ, sm, 0, 0, 32) // MILLI for sm in range(8)]
+    turns = [chip.l2.arbiter.request(READ, sm, 0, 0, 32) // MILLI for sm in range(8)]
 
     assert turns == [0, 4, 8, 12, 16, 20, 0, 8]
-    assert [chip.look(READ, 0, at * MILLI, at, 0) // MILLI for at in (0, 20)] == [32, 32]
+    assert [chip.l2.arbiter.request(READ, 0, at * MILLI, at, 0) // MILLI for at in (0, 20)] == [32, 32]
 
 
 def test_what_small_cpcs_leave_is_for_the_others():
@@ -82,8 +89,8 @@ def test_what_small_cpcs_leave_is_for_the_others():
     """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
 
-    assert [chip.look(READ, sm, 0, 0, 64) // MILLI for sm in (6, 7, 0, 1)] == [0, 8, 0, 16]
-    assert chip.turn_at(READ, 1, 0) == 32 * MILLI
+    assert [chip.l2.arbiter.request(READ, sm, 0, 0, 64) // MILLI for sm in (6, 7, 0, 1)] == [0, 8, 0, 16]
+    assert chip.l2.arbiter.grant(READ, 1, 0) == 32 * MILLI
 
 
 def test_what_a_share_had_to_do_alone_it_has_had_all_of_the_l2_for():
@@ -92,10 +99,10 @@ def test_what_a_share_had_to_do_alone_it_has_had_all_of_the_l2_for():
     cycles of a share. SM 1 waits for those, until 60, not for SM 6, until 80.
     """
     chip = quiet(figures=EIGHT, sms=8, groups=(0,) * 8)
-    chip.look(READ, 0, 0, 0, 320)
-    chip.look(READ, 6, 20 * MILLI, 20, 320)
+    chip.l2.arbiter.request(READ, 0, 0, 0, 320)
+    chip.l2.arbiter.request(READ, 6, 20 * MILLI, 20, 320)
 
-    assert chip.look(READ, 1, 20 * MILLI, 20, 32) // MILLI == 60
+    assert chip.l2.arbiter.request(READ, 1, 20 * MILLI, 20, 32) // MILLI == 60
 
 
 def test_who_asks_first_does_not_decide_what_is_merged():
@@ -105,13 +112,13 @@ def test_who_asks_first_does_not_decide_what_is_merged():
     """
     for first, second in ((0, 6), (6, 0)):
         chip = quiet(figures=EIGHT._replace(most_merged=4, merge_window=20, l2_far_percent=0), sms=8, groups=(0,) * 8)
-        chip.fill(5, chip.l2.touch(7), 15, 0, 0)
-        chip.looked_up = 0
+        chip.l2.read(5, chip.l2.lines.touch(7), 15, 0, 0)
+        chip.l2.looked_up = 0
         for _ in range(4):
-            chip.look(READ, 0, 9_000 * MILLI, 9_000, LINE_BYTES)
-        lands = {sm: chip.fill(sm, chip.l2.touch(7), 15, 9_000 * MILLI, 9_000) for sm in (first, second)}
+            chip.l2.arbiter.request(READ, 0, 9_000 * MILLI, 9_000, LINE_BYTES)
+        lands = {sm: chip.l2.read(sm, chip.l2.lines.touch(7), 15, 9_000 * MILLI, 9_000) for sm in (first, second)}
 
-        assert chip.looked_up == 4
+        assert chip.l2.looked_up == 4
         assert lands[6] < lands[0]
 
 
@@ -120,4 +127,4 @@ def test_of_a_part_of_the_chip_all_wait_for_all_that_the_l2_has_to_do(sms):
     """A sample, or a grid of fewer CTAs than SMs, has some of the SMs: which are missing of a GPC is not known."""
     for groups in ((), groups_of(sms, sms, H200.launch.units)):
         chip = quiet(figures=figures_of(H200, 0, busy=False), sms=sms, groups=groups)
-        assert list(chip.small_cpc) == [0] * sms
+        assert list(chip.l2.arbiter.small_cpc) == [0] * sms

@@ -52,8 +52,8 @@ def simulated(ctas, flight, busy=FIGURES.dram_bank_busy):
         for line in range(LINES):
             issued = at + line * PORT_CYCLES // LINES
             number = (cta * LINES + line) * TILES + tile
-            there = chip.dram(number, chip.bank_of(number), issued * 1000, LINE_BYTES, issued)
-            done = max(done, there + (FIGURES.l2_crossing if chip.is_far(cta % SMS, number) else 0))
+            there = chip.dram.read(number, chip.dram.bank_of(number), issued * 1000, LINE_BYTES, issued)
+            done = max(done, there + (FIGURES.l2_crossing if chip.l2.is_far(cta % SMS, number) else 0))
         landed[cta].append(done + TRIP)
         last = max(last, done + TRIP)
         if tile + 1 < TILES:

@@ -104,7 +104,7 @@ def ran(grid, tiles, delay):
     columns = code_of({0: code(grid, tiles, delay)}, figures.stream_lines)
     chip = engine().module.Chip(figures, columns, data(grid, tiles), sms, grid.per_sm, 1, tuple(groups))
     lives = run_chip(chip, MACHINE.launch, range(ctas), None)
-    return lives[-1].finished, chip.l2_sectors, chip.looked_up
+    return lives[-1].finished, chip.l2.sectors, chip.l2.looked_up
 
 
 def tile_of(grid, delay):

@@ -42,22 +42,22 @@ def simulated(stagger, window=MACHINE.l2.merging.window):
     figures = figures_of(MACHINE, 0, busy=False)._replace(merge_window=window)
     chip = quiet(figures=figures, sms=SMS, groups=groups)
     for line in range(TILES * COPIES * LINES):
-        chip.fill(0, chip.l2.touch(line), 15, 0, 0)
-    chip.looked_up = 0
+        chip.l2.read(0, chip.l2.lines.touch(line), 15, 0, 0)
+    chip.l2.looked_up = 0
     landed = [[0] * TILES for _ in range(SMS)]
     events = [(WARM + sm * stagger, sm, 0, 0) for sm in range(SMS)]
     while events:
         at, sm, tile, copy = heappop(events)
-        start = chip.enter(sm, at, COPY_BYTES)
+        start = chip.crossbar.inject(sm, at, COPY_BYTES)
         first = (tile * COPIES + copy) * LINES
         landed[sm][tile] = max(
-            landed[sm][tile], *(chip.fill(sm, chip.l2.touch(first + i), 15, start, at) for i in range(LINES))
+            landed[sm][tile], *(chip.l2.read(sm, chip.l2.lines.touch(first + i), 15, start, at) for i in range(LINES))
         )
         if copy + 1 < COPIES:
             heappush(events, (at + COPY_CYCLES, sm, tile, copy + 1))
         elif tile + 1 < TILES:
             heappush(events, (max(at + COPY_CYCLES, landed[sm][tile - 1] if tile else 0), sm, tile + 1, 0))
-    return SMS * TILES * COPIES * SECTORS / chip.looked_up
+    return SMS * TILES * COPIES * SECTORS / chip.l2.looked_up
 
 
 @pytest.mark.parametrize("stagger", [0, 20, 50, 100, 200, 1000])
@@ -94,8 +94,8 @@ def simulated_apart(late):
     chip = quiet(figures=figures_of(MACHINE, 0, busy=False), sms=SMS, groups=groups)
     for line in range(STEPS):
         for sm, at in ((0, line * PERIOD), (1, line * PERIOD + late)):
-            chip.fill(sm, chip.l2.touch(line), 15, chip.enter(sm, at, 128), at)
-    return chip.looked_up
+            chip.l2.read(sm, chip.l2.lines.touch(line), 15, chip.crossbar.inject(sm, at, 128), at)
+    return chip.l2.looked_up
 
 
 @pytest.mark.parametrize("late", [0, 50, 100, 200, 400, 600, 800, 1000])

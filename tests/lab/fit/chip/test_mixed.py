@@ -44,21 +44,21 @@ class Loop:
         self.line = [sm * OWN for sm in range(SMS)]
         if self.writes_dram:
             for number in range(1, self.chip.l2_lines + 1):
-                self.chip.next_line += 1
-                slot = self.chip.l2.allocate(self.chip.next_line)
+                self.chip.l2.next_line += 1
+                slot = self.chip.l2.lines.allocate(self.chip.l2.next_line)
                 self.chip.l2.dirty[slot] = int(number * modified) - int((number - 1) * modified)
 
     def group(self, sm, at):
         """When the last line of a group that an SM copies is there."""
         chip, done = self.chip, at
         for issued in range(at, at + 4 * COPIES, 4):
-            start = chip.enter(sm, issued, BYTES)
+            start = chip.crossbar.inject(sm, issued, BYTES)
             if not self.reads_dram:
-                done = max(done, chip.look(READ, sm, start, issued, BYTES) // MILLI + chip.near)
+                done = max(done, chip.l2.arbiter.request(READ, sm, start, issued, BYTES) // MILLI + chip.l2.near)
                 continue
             for _ in range(LINES):
                 self.line[sm] += 1
-                done = max(done, chip.fill(sm, chip.l2.touch(self.line[sm]), WHOLE_LINE, start, issued))
+                done = max(done, chip.l2.read(sm, chip.l2.lines.touch(self.line[sm]), WHOLE_LINE, start, issued))
         return done
 
     def run(self, copiers, storers, pause):
@@ -71,18 +71,18 @@ class Loop:
         heapq.heapify(due)
         while due[0][0] < BEFORE + CYCLES:
             now, stores, sm, warp = heapq.heappop(due)
-            written = written if now >= BEFORE else self.chip.dram_written
+            written = written if now >= BEFORE else self.chip.l2.written_back
             if stores:
-                self.chip.store(sm, now, now, LINES * SECTORS_PER_LINE)
+                self.chip.stores.store(sm, now, now, LINES * SECTORS_PER_LINE)
                 stored += BYTES * (now >= BEFORE)
-                heapq.heappush(due, (max(now + 4, self.chip.room_of_port(sm)), 1, sm, 0))
+                heapq.heappush(due, (max(now + 4, self.chip.stores.room_at_port(sm)), 1, sm, 0))
                 continue
             ends = groups[sm, warp]
             ends.append(self.group(sm, now))
             read += COPIES * BYTES * (now >= BEFORE)
             waited = ends[-1 - PENDING] if len(ends) > PENDING else now
             heapq.heappush(due, (max(now + 4 * COPIES, waited) + pause, 0, sm, warp))
-        return read / CYCLES, stored / CYCLES, (self.chip.dram_written - written) / CYCLES
+        return read / CYCLES, stored / CYCLES, (self.chip.l2.written_back - written) / CYCLES
 
 
 def simulated(read_span, stored_span, copiers, storers, pause=0):

@@ -33,8 +33,8 @@ def passes(stores, *, barred):
     for place, number in product(range(stores), (1, 2, 3)):
         smsp = number * chip.smsp_width
         at = max(APART * place, chip.port_free[smsp + chip.mio])
-        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.room_of_port(0), 0, 0, WAY)
-        chip.store(0, leaves, at, SECTORS)
+        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.stores.room_at_port(0), 0, 0, WAY)
+        chip.stores.store(0, leaves, at, SECTORS)
     if barred:
         chip.clear(0)
     at = max(at, LOADS_AT) if barred else LOADS_AT

@@ -794,7 +794,7 @@ def test_a_ca_copy_hits_the_sectors_that_an_earlier_one_brought(core):
     log, chip = taken(core, [asked((5, mask)) for mask in (0b0011, 0b0011, 0b0110, 0b0110)])
 
     assert log == [MISS, HIT, L2_HIT, HIT]
-    assert (sum(chip.sectors), chip.l2_sectors, chip.dram_bytes) == (8, 3, 128)
+    assert (sum(chip.sectors), chip.l2.sectors, chip.dram.read_bytes) == (8, 3, 128)
 
 
 def test_a_load_hits_what_a_copy_brought(core):
@@ -839,7 +839,7 @@ def test_a_request_of_32_lines_finds_room_in_the_smallest_l1(core):
     log, chip = taken(core, [every, asked((31, 1)), asked((30, 1))], l1_lines=1)
 
     assert log[1:] == [HIT, L2_HIT]
-    assert chip.l2_sectors == 33
+    assert chip.l2.sectors == 33
 
 
 def test_a_copy_of_nothing_asks_nobody(core):
@@ -847,7 +847,7 @@ def test_a_copy_of_nothing_asks_nobody(core):
     log, chip = taken(core, [asked()])
 
     assert log == [HIT + 3]
-    assert chip.l2_sectors == 0
+    assert chip.l2.sectors == 0
 
 
 # --- the L2 ---
@@ -855,7 +855,7 @@ def test_a_copy_of_nothing_asks_nobody(core):
 
 def known(chip, at, sectors, *, sm=0, issued=None, status=IN_L2):
     """When some sectors arrive whose hits and misses are known."""
-    return chip.read_known(sm, at, at if issued is None else issued, sectors, status.slow, status.missed)
+    return chip.l2_sampled.read_known(sm, at, at if issued is None else issued, sectors, status.slow, status.missed)
 
 
 def test_an_sm_reads_64_bytes_a_cycle_from_the_l2():
@@ -898,7 +898,7 @@ def test_first_touch_misses_and_later_ones_hit(core):
     ran = execute(core, (code, 1), machine=NEAR_ONLY, memory=Memory([asked((7, mask)) for mask in masks]))
 
     assert [landed - at - 1 for at, landed in ran.warps[0, 0].notes] == [MISS, MISS - 100, L2_HIT, L2_HIT]
-    assert ran.chip.dram_bytes == 4 * 32
+    assert ran.chip.dram.read_bytes == 4 * 32
 
 
 def test_the_l2_forgets_the_least_recently_used_line(core):
@@ -913,9 +913,9 @@ def test_a_sampled_sm_waits_for_dram_in_the_walks_proportion():
     """A quarter of 4 sectors is slow: one sector of every request waits. An eighth is missed: one of every second."""
     chip, log = quiet(machine=NEAR_ONLY), []
     for number in range(4):
-        at, before = 5000 * number, chip.dram_bytes
+        at, before = 5000 * number, chip.dram.read_bytes
         done = known(chip, at, 4, status=L2Status(slow=250, missed=125)) - at
-        log.append((done, chip.dram_bytes - before))
+        log.append((done, chip.dram.read_bytes - before))
 
     assert log == [(NEAR_ONLY.dram.latency, size) for size in (0, 32, 0, 32)]
 
@@ -928,7 +928,7 @@ def test_sectors_found_in_l1_still_count_in_the_walks_proportion(core):
     )
 
     assert log == [L2_HIT, MISS]
-    assert (chip.l2_sectors, chip.dram_bytes) == (4, 128)
+    assert (chip.l2.sectors, chip.dram.read_bytes) == (4, 128)
 
 
 def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_simulated(core):
@@ -939,7 +939,7 @@ def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_sim
 
     log = [landed - at - 1 for at, landed in ran.warps[0, 0].notes]
     assert log == [NEAR_ONLY.dram.latency, NEAR_ONLY.l2.hit_latency]
-    assert ran.chip.dram_bytes == 4 * 32
+    assert ran.chip.dram.read_bytes == 4 * 32
 
 
 @pytest.mark.parametrize(
@@ -977,7 +977,7 @@ def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(c
     taken = [landed - at - 1 - H200.l2.hit_latency for at, landed in ran.warps[0, 0].notes]
     assert sorted(taken) == [0, 0, 189, 189]
     assert taken[0] != taken[1]
-    assert ran.chip.looked_up == 4 * 4 + 2 * 4
+    assert ran.chip.l2.looked_up == 4 * 4 + 2 * 4
 
 
 def test_what_an_epilogue_reads_again_is_looked_up_on_its_side_alone(core):
@@ -985,7 +985,7 @@ def test_what_an_epilogue_reads_again_is_looked_up_on_its_side_alone(core):
     code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
     ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=Memory(outputs=[(4, IN_L2)] * 4))
 
-    assert ran.chip.looked_up == 4 * 4
+    assert ran.chip.l2.looked_up == 4 * 4
 
 
 # --- DRAM ---
@@ -996,7 +996,7 @@ KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_
 
 def served(chip, at, size):
     """Cycle at which DRAM begins to serve a request."""
-    return chip.dram(0, 0, at * 1000, size, at) - KILOCYCLE.dram.latency
+    return chip.dram.read(0, 0, at * 1000, size, at) - KILOCYCLE.dram.latency
 
 
 def test_dram_serves_one_request_after_the_other():
@@ -1004,7 +1004,7 @@ def test_dram_serves_one_request_after_the_other():
     chip = quiet(machine=KILOCYCLE)
 
     assert [served(chip, at, 128) for at in (10, 10, 11)] == [10, 12, 14]
-    assert chip.dram_bytes == 384
+    assert chip.dram.read_bytes == 384
 
 
 def test_dram_stands_for_all_sms_that_a_simulated_one_stands_for():
@@ -1012,7 +1012,7 @@ def test_dram_stands_for_all_sms_that_a_simulated_one_stands_for():
     chip = quiet(machine=KILOCYCLE, share=10)
 
     assert [served(chip, 0, 32) for _ in range(3)] == [0, 5, 10]
-    assert chip.dram_bytes == 960
+    assert chip.dram.read_bytes == 960
 
 
 def test_an_idle_dram_does_not_save_its_bandwidth_up():

@@ -1,0 +1,26 @@
+"""Types of ``l2.py`` for Cython."""
+
+cimport cython
+
+from gpusim.sim.core.cache cimport Lines
+from gpusim.sim.core.dram cimport Dram
+from gpusim.sim.core.l2_arbiter cimport L2Arbiter
+
+@cython.final
+cdef class L2:
+    cdef Lines lines
+    cdef L2Arbiter arbiter
+    cdef Dram dram
+    cdef long long near, far, far_percent, hop, home_bits, most_lines, most_merged, merge_window, gpcs, next_line, turn
+    cdef readonly long long sectors, looked_up, written_back
+    cdef long long[::1] reach, gpc, side, merge_table
+    cdef long long hit_latency(self, long long sm) noexcept
+    cdef bint is_far(self, long long sm, long long line) noexcept
+    @cython.locals(lines=Lines, arbiter=L2Arbiter, far=bint, same=bint)
+    cdef long long read(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
+    cdef long long read_dram(self, long long line, long long start, long long size, long long issued) noexcept
+    cdef long long merge_entry(self, long long sm, long long slot) noexcept
+    cdef void clear_merges(self, long long slot) noexcept
+    cdef long long store_line(self, long long issued) noexcept
+    @cython.locals(lines=Lines)
+    cdef long long make_room(self, long long issued) noexcept

@@ -1,0 +1,22 @@
+"""Types of ``stores.py`` for Cython."""
+
+cimport cython
+
+from gpusim.sim.core.l2 cimport L2
+from gpusim.sim.core.l2_arbiter cimport Crossbar, L2Arbiter
+from gpusim.sim.core.l2_sampled cimport L2Sampled
+
+@cython.final
+cdef class Stores:
+    cdef Crossbar crossbar
+    cdef L2Sampled sampled
+    cdef L2 l2
+    cdef L2Arbiter arbiter
+    cdef bint simulated
+    cdef long long store_buffer, port_bytes, most_waiting, write_latency, unwritten
+    cdef readonly long long stored_bytes, acknowledged
+    cdef long long[::1] store_free, stored_at, passed, waiting, waiting_at, waiting_sectors, first_waiting, next_waiting
+    cdef long long room_at_port(self, long long sm) noexcept
+    cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
+    @cython.locals(full=bint)
+    cdef long long room_behind_port(self, long long sm, long long start, long long sectors) noexcept
