@@ -34,8 +34,8 @@ ELSEWHERE = {
     "pipes.uniform.latency": "S2UR of compiled streams (tests/unit/sim/test_decode.py)",
     "async_copy.commit_latency": "commits in a row (tests/unit/sim/test_decode.py)",
     "async_copy.wait_latency": "waits in a row (tests/unit/sim/test_decode.py)",
-    "dram.turns.lost": "reads amid streams of stores (tests/contract/test_chip_dram.py)",
-    "dram.turns.meanwhile": "stores amid streams of reads (tests/contract/test_chip_dram.py)",
+    "dram.turns.lost": "reads amid streams of stores (tests/unit/sim/core/test_dram.py)",
+    "dram.turns.meanwhile": "stores amid streams of reads (tests/unit/sim/core/test_dram.py)",
     "dram.write_queue": "outputs larger than the L2 where DRAM has no turns (tests/contract/test_use.py)",
     "launch.gpc_clocks.far_apart": "launches that are busy for long (tests/unit/machine/test_load.py)",
 }

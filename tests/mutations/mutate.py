@@ -47,14 +47,11 @@ FIGURE_SHARE = 0.35
 
 OF_THE_CORE = (
     "tests/contract/test_chip_memory.py",
-    "tests/contract/test_chip_dram.py",
     "tests/contract/test_chip_queues.py",
     "tests/contract/test_chip_barrier.py",
-    "tests/contract/test_chip_sampled.py",
     "tests/contract/test_chip_fetch.py",
     "tests/contract/test_chip_reads.py",
     "tests/contract/test_chip_slices.py",
-    "tests/contract/test_chip_stores.py",
     "tests/unit/sim/core",
     "tests/lab/fit/chip/test_astern.py",
     "tests/lab/fit/chip/test_cpcs.py",
