@@ -988,53 +988,6 @@ def test_what_an_epilogue_reads_again_is_looked_up_on_its_side_alone(core):
     assert ran.chip.l2.looked_up == 4 * 4
 
 
-# --- DRAM ---
-
-KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_percent=100, clock_mhz=1000))
-"""64 bytes a cycle."""
-
-
-def served(chip, at, size):
-    """Cycle at which DRAM begins to serve a request."""
-    return chip.dram.read(0, 0, at * 1000, size, at) - KILOCYCLE.dram.latency
-
-
-def test_dram_serves_one_request_after_the_other():
-    """At 64 bytes a cycle, 128 bytes take 2 cycles: asked at 10, 10 and 11, served from 10, 12 and 14."""
-    chip = quiet(machine=KILOCYCLE)
-
-    assert [served(chip, at, 128) for at in (10, 10, 11)] == [10, 12, 14]
-    assert chip.dram.read_bytes == 384
-
-
-def test_dram_stands_for_all_sms_that_a_simulated_one_stands_for():
-    """32 bytes for each of 10 SMs are 320 bytes: 5 cycles."""
-    chip = quiet(machine=KILOCYCLE, share=10)
-
-    assert [served(chip, 0, 32) for _ in range(3)] == [0, 5, 10]
-    assert chip.dram.read_bytes == 960
-
-
-def test_an_idle_dram_does_not_save_its_bandwidth_up():
-    chip = quiet(machine=KILOCYCLE)
-    served(chip, 0, 64)
-
-    assert [served(chip, 500, 6400), served(chip, 500, 64)] == [500, 600]
-
-
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 64)), min_size=1, max_size=40))
-def test_dram_never_exceeds_its_bandwidth(requests):
-    """All bytes asked for up to some time are served no sooner than the bandwidth allows."""
-    chip, now = quiet(machine=KILOCYCLE), 0
-    for gap, sectors in requests:
-        now += gap
-        begins = served(chip, now, sectors * 32)
-        assert begins >= now
-    served_until = begins + requests[-1][1] * 32 // 64
-
-    assert served_until * 64 + 64 >= sum(sectors for _, sectors in requests) * 32
-
-
 # --- SMSPs that are woken together ---
 
 

@@ -4,12 +4,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from doubles.by_hand import quiet
 from doubles.published import H200
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.core.dram import Dram
 from gpusim.sim.figures import figures_of
 
 KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_percent=100, clock_mhz=1000))
@@ -21,36 +21,40 @@ FIGURES = figures_of(KILOCYCLE, 0, busy=False)._replace(dram_channels=2, dram_ba
 LINE = 128
 
 
-def begun(chip, bank, at, size=LINE, writes=0):
+IN_ORDER = figures_of(KILOCYCLE, 0, busy=False)
+"""One channel, whose banks are not known."""
+
+
+def begun(dram, bank, at, size=LINE, writes=0):
     """Cycle at which an access to a bank, issued at a cycle, is transferred."""
-    return chip.dram.occupy(bank, at, size, writes) / 1000
+    return dram.occupy(bank, at, size, writes) / 1000
 
 
 def test_a_bank_serves_one_access_after_the_other():
     """The line takes its channel for 128 / 32 = 4 cycles, and its bank for 10."""
-    chip = quiet(figures=FIGURES)
+    dram = Dram(FIGURES, 1)
 
-    assert [begun(chip, 0, at) for at in (5, 5, 5)] == [5, 15, 25]
+    assert [begun(dram, 0, at) for at in (5, 5, 5)] == [5, 15, 25]
 
 
 def test_banks_of_a_channel_share_its_bandwidth():
     """Banks 0, 2 and 4 are of channel 0: one transfer every 4 cycles. Bank 1 is of the other channel."""
-    chip = quiet(figures=FIGURES)
+    dram = Dram(FIGURES, 1)
 
-    assert [begun(chip, bank, 0) for bank in (0, 2, 4, 1)] == [0, 4, 8, 0]
+    assert [begun(dram, bank, 0) for bank in (0, 2, 4, 1)] == [0, 4, 8, 0]
 
 
 def test_parts_of_a_line_take_their_part_of_the_bank():
     """A sector is a quarter of a line: 2.5 cycles of the bank, one of the channel."""
-    chip = quiet(figures=FIGURES)
+    dram = Dram(FIGURES, 1)
 
-    assert [begun(chip, 0, 0, size=32) for _ in range(3)] == [0, 2.5, 5]
+    assert [begun(dram, 0, 0, size=32) for _ in range(3)] == [0, 2.5, 5]
 
 
 def test_a_machine_whose_banks_are_not_known_has_one_channel_that_never_waits_for_a_bank():
-    chip = quiet(machine=KILOCYCLE)
+    dram = Dram(figures_of(KILOCYCLE, 0, busy=False), 1)
 
-    assert [begun(chip, chip.dram.bank_of(line), 0) for line in (1, 2, 3)] == [0, 2, 4]
+    assert [begun(dram, dram.bank_of(line), 0) for line in (1, 2, 3)] == [0, 2, 4]
 
 
 @pytest.mark.parametrize("share", [1, 2, 3])
@@ -59,10 +63,10 @@ def test_a_part_of_the_chip_has_its_part_of_the_channels(share):
     Six channels: 6 / share are left, each as fast as before. What a simulated access stands for, share of them, takes
     one channel of the part for share * 128 / (64 / (6 / share)) / share cycles: 12.
     """
-    chip = quiet(figures=FIGURES._replace(dram_channels=6, dram_bank_busy=0), share=share)
+    dram = Dram(FIGURES._replace(dram_channels=6, dram_bank_busy=0), share)
 
-    assert chip.dram.channels == 6 // share
-    assert [begun(chip, 0, 0), begun(chip, 0, 0)] == [0, 12]
+    assert dram.channels == 6 // share
+    assert [begun(dram, 0, 0), begun(dram, 0, 0)] == [0, 12]
 
 
 TURNS = FIGURES._replace(dram_bank_busy=0, dram_lost=64, dram_gathered=256, dram_meanwhile=1280)
@@ -71,33 +75,33 @@ TURNS = FIGURES._replace(dram_bank_busy=0, dram_lost=64, dram_gathered=256, dram
 
 def test_reads_wait_for_both_turns_behind_the_writes_that_a_channel_gathers():
     """Two lines are written until 8: the read begins at 10. Its channel writes no more then, and reads on at 14."""
-    chip = quiet(figures=TURNS)
+    dram = Dram(TURNS, 1)
 
-    assert [begun(chip, 0, 0, writes=1) for _ in range(2)] == [0, 4]
-    assert [begun(chip, 0, 0) for _ in range(2)] == [10, 14]
+    assert [begun(dram, 0, 0, writes=1) for _ in range(2)] == [0, 4]
+    assert [begun(dram, 0, 0) for _ in range(2)] == [10, 14]
 
 
 def test_fewer_writes_wait_for_some_time():
     """One line is written until 4, between reads. The first of these 40 cycles later, at 50, waits for both turns."""
-    chip = quiet(figures=TURNS)
+    dram = Dram(TURNS, 1)
 
-    assert [begun(chip, 0, 0, writes=1), *(begun(chip, 0, at) for at in (0, 30, 50, 60))] == [0, 4, 30, 52, 60]
+    assert [begun(dram, 0, 0, writes=1), *(begun(dram, 0, at) for at in (0, 30, 50, 60))] == [0, 4, 30, 52, 60]
 
 
 def test_each_channel_turns_round_by_itself():
     """Two lines are written to channel 0: a read of channel 1 waits for nothing."""
-    chip = quiet(figures=TURNS)
+    dram = Dram(TURNS, 1)
     for _ in range(2):
-        begun(chip, 0, 0, writes=1)
+        begun(dram, 0, 0, writes=1)
 
-    assert begun(chip, 1, 0) == 0
+    assert begun(dram, 1, 0) == 0
 
 
 def test_a_written_line_takes_longer():
     """Twice as long: 8 cycles of its channel for 4. What is gathered is counted as it is."""
-    chip = quiet(figures=TURNS._replace(dram_write_percent=200))
+    dram = Dram(TURNS._replace(dram_write_percent=200), 1)
 
-    assert [begun(chip, 0, 0, writes=1), begun(chip, 0, 0), begun(chip, 0, 0, writes=1)] == [0, 8, 12]
+    assert [begun(dram, 0, 0, writes=1), begun(dram, 0, 0), begun(dram, 0, 0, writes=1)] == [0, 8, 12]
 
 
 @pytest.mark.parametrize("stride", [1, 2, 16, 32, 64, 2048, 4097])
@@ -107,8 +111,8 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
 
     Within 10 %: of 752 draws, the standard deviation of that is 2.6 %.
     """
-    chip = quiet(figures=FIGURES._replace(dram_channels=188, dram_banks=4))
-    found = Counter(chip.dram.bank_of(number * stride) for number in range(752 * 40))
+    dram = Dram(FIGURES._replace(dram_channels=188, dram_banks=4), 1)
+    found = Counter(dram.bank_of(number * stride) for number in range(752 * 40))
     spread = sum((found[bank] - 40) ** 2 for bank in range(752)) / 752
 
     assert spread**0.5 == pytest.approx(40**0.5, rel=0.1)
@@ -116,19 +120,61 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
 
 @given(st.integers(0, (1 << 47) - 1), st.integers(1, 300), st.integers(1, 32))
 def test_every_line_has_a_bank(line, channels, banks):
-    chip = quiet(figures=FIGURES._replace(dram_channels=channels, dram_banks=banks))
+    dram = Dram(FIGURES._replace(dram_channels=channels, dram_banks=banks), 1)
 
-    assert 0 <= chip.dram.bank_of(line) < channels * banks
+    assert 0 <= dram.bank_of(line) < channels * banks
 
 
 @pytest.mark.parametrize("stride", [1, 8, 16, 33, 128])
 @pytest.mark.parametrize("apart", [TENSOR_STRIDE, 2 * TENSOR_STRIDE, WAVE_STRIDE])
 def test_equal_lines_of_two_tensors_share_a_bank_no_more_often_than_others(stride, apart):
     """Of 752 banks one in 752 pairs would by chance, 5 of 4,096, and fewer than 20 nearly always."""
-    chip = quiet(figures=FIGURES._replace(dram_channels=47, dram_banks=16))
-    same = sum(
-        chip.dram.bank_of(number * stride) == chip.dram.bank_of(number * stride + apart) for number in range(4096)
-    )
+    dram = Dram(FIGURES._replace(dram_channels=47, dram_banks=16), 1)
+    same = sum(dram.bank_of(number * stride) == dram.bank_of(number * stride + apart) for number in range(4096))
 
-    assert chip.dram.banks == 752
+    assert dram.banks == 752
     assert same < 20
+
+
+# --- reads ---
+
+
+def served(dram, at, size):
+    """Cycle at which DRAM begins to serve a request."""
+    return dram.read(0, 0, at * 1000, size, at) - KILOCYCLE.dram.latency
+
+
+def test_dram_serves_one_request_after_the_other():
+    """At 64 bytes a cycle, 128 bytes take 2 cycles: asked at 10, 10 and 11, served from 10, 12 and 14."""
+    dram = Dram(IN_ORDER, 1)
+
+    assert [served(dram, at, 128) for at in (10, 10, 11)] == [10, 12, 14]
+    assert dram.read_bytes == 384
+
+
+def test_dram_stands_for_all_sms_that_a_simulated_one_stands_for():
+    """32 bytes for each of 10 SMs are 320 bytes: 5 cycles."""
+    dram = Dram(IN_ORDER, 10)
+
+    assert [served(dram, 0, 32) for _ in range(3)] == [0, 5, 10]
+    assert dram.read_bytes == 960
+
+
+def test_an_idle_dram_does_not_save_its_bandwidth_up():
+    dram = Dram(IN_ORDER, 1)
+    served(dram, 0, 64)
+
+    assert [served(dram, 500, 6400), served(dram, 500, 64)] == [500, 600]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 64)), min_size=1, max_size=40))
+def test_dram_never_exceeds_its_bandwidth(requests):
+    """All bytes asked for up to some time are served no sooner than the bandwidth allows."""
+    dram, now = Dram(IN_ORDER, 1), 0
+    for gap, sectors in requests:
+        now += gap
+        begins = served(dram, now, sectors * 32)
+        assert begins >= now
+    served_until = begins + requests[-1][1] * 32 // 64
+
+    assert served_until * 64 + 64 >= sum(sectors for _, sectors in requests) * 32
