@@ -93,12 +93,12 @@ class Twins(Chip):
             CheckFailed: It is not the same.
         """
         other = self._other
-        for name in ("instructions", "wavefronts"):
-            _must_equal(name, getattr(self, name), getattr(other, name))
+        _must_equal("instructions", self.smsp.instructions, other.smsp.instructions)
+        _must_equal("wavefronts", self.data_stage.wavefronts, other.data_stage.wavefronts)
         _must_equal("sectors read from the L2", self.l2.sectors, other.l2.sectors)
         _must_equal("bytes read from DRAM", self.dram.read_bytes, other.dram.read_bytes)
-        for name in ("stalls", "sectors"):
-            _must_equal(f"{name} by place", list(getattr(self, name)), list(getattr(other, name)))
+        _must_equal("stalls by place", list(self.stalls), list(other.stalls))
+        _must_equal("sectors by place", list(self.l1.sectors), list(other.l1.sectors))
 
 
 def _must_equal(what: str, interpreted: object, compiled: object) -> None:
@@ -169,7 +169,7 @@ def agreement(name: str, launches: Sequence[Launch], compiled: ModuleType) -> Ra
             chip.compare_totals()
         except CheckFailed as error:
             raise CheckFailed(f"{name}: {error}") from error
-        instructions += chip.instructions
+        instructions += chip.smsp.instructions
         rows += chip.compared
     return RanAlike(name, len(launches), sum(launch.ctas for launch in launches), instructions, rows)
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gpusim.arrays import IntArray
+from gpusim.sim.core.constants import CODE_WIDTH, PORT_WIDTH, TENSOR
 
 Column: TypeAlias = "array[int]"
 """A column of 64-bit integers."""
@@ -41,6 +42,12 @@ def pages(count: int) -> "memoryview[int]":
 def zeros(count: int, value: int = 0) -> Column:
     """Return a column of ``count`` equal integers."""
     return array("q", [value]) * count
+
+
+def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
+    """Return ``width`` columns of zeros that lie side by side: row n is at n * width."""
+    table = pages(count * width)
+    return [table[place:] for place in range(width)]
 
 
 def rows_of(log: Column, width: int) -> IntArray:
@@ -104,6 +111,96 @@ class Code:
     warps_of: Column
     warps: int
     lines: int
+
+
+def together(*columns: Column) -> "list[memoryview[int]]":
+    """Return columns in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a line of memory."""
+    table = pages(len(columns[0]) * CODE_WIDTH // 2).cast("B").cast("i")
+    for place, column in enumerate(columns):
+        table[place::CODE_WIDTH] = memoryview(array("i", column))
+    return [table[place:] for place in range(len(columns))]
+
+
+def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
+    """
+    Return for each instruction where the next one lies that may wait, and the cycles until then where none waits.
+
+    Those that use neither the tensor core nor wait for scoreboards are passed; the last ones of a segment lead to its
+    end. Where it lies is counted in integers of the code's rows.
+    """
+    behind, cycles = zeros(len(code.stall), CODE_WIDTH), array("q", code.stall)
+    for first, end in zip(code.first, code.end, strict=True):
+        for place in range(end - 2, first - 1, -1):
+            if code.port[place + 1] != tensor and not code.waits[place + 1]:
+                behind[place] += behind[place + 1]
+                cycles[place] += cycles[place + 1]
+    return behind, cycles
+
+
+def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Column, Column, Column]:
+    """
+    Return for each mma.sync how many behind it wait for nothing but the tensor core, and its place among all of them.
+
+    They are of one interval, and what is between them issues within it. The third column has the places of all in the
+    code, in integers of its rows.
+    """
+    count, order, places = zeros(len(code.port)), zeros(len(code.port)), zeros(0)
+    for place in range(len(code.port)):
+        order[place] = len(places)
+        if code.port[place] == tensor:
+            places.append(place * CODE_WIDTH)
+    for first, end in zip(code.first, code.end, strict=True):
+        for place in range(end - 1, first - 1, -1):
+            after = place + behind[place] // CODE_WIDTH
+            if code.port[place] == tensor and after < end and code.port[after] == tensor and not code.waits[after]:
+                interval = code.interval[place]
+                count[place] = count[after] + 1 if code.interval[after] == interval >= max(1, cycles[place]) else 0
+    return count, order, places
+
+
+class CodeRows:
+    """
+    The code as the core reads it: in rows of ``CODE_WIDTH`` integers of 32 bits, each of which is a line of memory.
+
+    What every instruction is asked for is one line, what memory instructions are another one. An instruction is the
+    place of its row.
+
+    Attributes:
+        kind ... apart: As in ``Code``. ``port`` is counted in integers of an SMSP's ports.
+        fetches: ``Code.line``.
+        ring_slot: ``Code.stage``.
+        next_stop, until_stop: As ``next_stops`` has them.
+        chain, order, multiplies_at: As ``chains`` has them.
+        waves ... lines: As in ``Code``; ``first`` and ``end`` are places of rows.
+    """
+
+    def __init__(self, code: Code, ports: int) -> None:
+        """Lay out the code of SMSPs that have so many ports."""
+        tensor = ports - TENSOR
+        behind, cycles = next_stops(code, tensor)
+        port = array("q", [port * PORT_WIDTH for port in code.port])
+        row = together(
+            *(code.kind, port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
+            *(code.write, code.line, code.is_branch, code.dispatches, code.takes, behind, cycles),
+        )
+        self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
+        self.write, self.fetches, self.is_branch, self.dispatches, self.takes, self.next_stop, self.until_stop = row[8:]
+        row = together(
+            *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
+            *(code.stage, code.pending, code.bytes, code.is_load, code.through_l1, code.zero_fills, code.fills),
+            code.apart,
+        )
+        self.read, self.registers, self.wave, self.wave_slots, self.row, self.turn, self.access, self.vec = row[:8]
+        self.ring_slot, self.pending, self.bytes, self.is_load, self.through_l1, self.zero_fills = row[8:14]
+        self.fills, self.apart = row[14], row[15]
+        chain, order, self.multiplies_at = chains(code, tensor, behind, cycles)
+        self.joins, self.awaits, self.activity, self.chain, self.order = together(
+            code.joins, code.awaits, code.activity, chain, order
+        )
+        self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
+        self.first = array("q", [place * CODE_WIDTH for place in code.first])
+        self.end = array("q", [place * CODE_WIDTH for place in code.end])
+        self.begins, self.warps_of, self.warps, self.lines = code.begins, code.warps_of, code.warps, code.lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,8 +164,8 @@ def run_sms(
     return Ran(
         lives=lives,
         stalls=tuple(chip.stalls),
-        instructions=chip.instructions,
-        asked_sectors=sum(chip.sectors),
+        instructions=chip.smsp.instructions,
+        asked_sectors=sum(chip.l1.sectors),
         l2_sectors=chip.l2.sectors,
         dram_bytes=chip.dram.read_bytes,
         looked_up=chip.l2.looked_up,

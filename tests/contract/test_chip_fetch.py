@@ -40,9 +40,9 @@ def test_every_line_ahead_is_in_reach(name):
     chip = quiet(*code, machine=load_machine(name))
 
     def fetched(line, at):
-        chip.at[0], chip.ready[0] = line * CODE_WIDTH, at
-        chip.fetch(0)
-        return chip.ready[0]
+        chip.warps.at[0], chip.warps.ready[0] = line * CODE_WIDTH, at
+        chip.warps.fetch(0)
+        return chip.warps.ready[0]
 
     for line in range(200):
         fetched(line, line)

@@ -1,7 +1,7 @@
 """Memory instructions of one warp: when their registers are free, when their data is written, and how they follow."""
 
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
+from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, queue, quiet, store
 
 from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of
@@ -107,21 +107,21 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
     """
     chip = quiet(figures=FIGURES)
 
-    assert chip.dispatch_output(chip.smsp_width, 0, 1, 0, 65, 0, 0, 0) == 65
-    assert chip.dispatch(chip.smsp_width, 5, 1, 0, 0, 0, 0, 0) == 68
-    assert chip.dispatch(0, 5, 1, 0, 0, 0, 0, 0) == 6
-    chip.clear(0)
-    assert chip.dispatch(2 * chip.smsp_width, 10, 1, 0, 0, 0, 0, 0) == 69
+    assert queue(chip.mio, chip.width, 0, cycles=1, room=65) == 65
+    assert queue(chip.mio, chip.width, 5, cycles=1) == 68
+    assert queue(chip.mio, 0, 5, cycles=1) == 6
+    chip.lsu.fence(0)
+    assert queue(chip.mio, 2 * chip.width, 10, cycles=1) == 69
 
 
 def test_a_store_without_room_holds_no_store_of_another_smsp():
     """SMSP 0's, with a way of 7 cycles, leaves at 65; SMSP 1's to shared memory leaves at 6, and its load at 9."""
     chip = quiet(figures=FIGURES)
-    written, own = 3 * chip.sms, chip.smsp_width
+    written, own = 3 * chip.sms, chip.width
 
-    assert chip.dispatch_output(0, 0, 1, 0, 65, 0, written, 7) == 65
-    assert chip.dispatch(own, 5, 1, 0, 0, 0, 0, written) == 6
-    assert chip.dispatch(2 * own, 8, 1, 0, 0, 0, 0, 0) == 9
+    assert queue(chip.mio, 0, 0, cycles=1, room=65, written=written, way=7) == 65
+    assert queue(chip.mio, own, 5, cycles=1, written=written) == 6
+    assert queue(chip.mio, 2 * own, 8, cycles=1) == 9
 
 
 def test_a_store_s_result_is_there_when_it_is_written(core):

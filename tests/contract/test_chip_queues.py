@@ -3,11 +3,11 @@
 from functools import partial
 
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, quiet, store
+from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, queue, queue_copy, quiet, store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sim.core.constants import BAR, COMMIT, LINE_BITS, PIPE, SHARED, TENSOR
+from gpusim.sim.core.constants import BAR, COMMIT, LINE_BITS, PIPE, PORT_WIDTH, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
@@ -234,42 +234,44 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     """What waits in the SMSP's queue has none in the SM's, however long those before it keep theirs."""
     chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
     for _ in range(6):
-        chip.dispatch(chip.smsp_width, 0, 100, 0, 0, 0, 0, 0)
-    chip.dispatch_output(0, 0, 1, 0, 10, 0, 0, 0)
-    chip.dispatch_copy(0, 1, 1, 3, 0, 0, 1)
+        queue(chip.mio, chip.width, 0, cycles=100)
+    queue(chip.mio, 0, 0, cycles=1, room=10)
+    queue_copy(chip.mio, 0, 1, cycles=1, registers=3, beside=1)
 
-    assert chip.ample == 0
+    assert chip.mio.ample == 0
 
 
 def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
     """Its slot was that of a warp of this SMSP, which has left."""
     chip = quiet(SPACED, figures=FIGURES._replace(**BETWEEN))
-    chip.port_user[chip.tensor], chip.port_free[chip.tensor] = 0, 30
-    waits = [chip.between_mma(0, 0, 5, 3, 5)]
-    chip.home[0] = chip.smsp_width
-    waits.append(chip.between_mma(0, 0, 5, 3, 5))
+    collector = chip.mio.collector
+    collector.port_user[collector.tensor], collector.port_free[collector.tensor] = 0, 30
+    waits = [collector.between_mma(0, 0, 5, 3, 5)]
+    chip.warps.home[0] = chip.width
+    waits.append(chip.mio.collector.between_mma(0, 0, 5, 3, 5))
 
     assert waits[0] > waits[1] == 0
 
 
 def step_by_step(chip, code, at, registers):
     """What ``between_mma`` says of a memory instruction ahead of ``code``, one instruction after another."""
-    tensor, port = chip.tensor, chip.ports - TENSOR
-    start, interval = max(at + 1, chip.mio_free[0]), chip.register_interval
-    read, left, free, time = start, registers, chip.port_free[tensor], at + chip.stall[0]
+    collector = chip.mio.collector
+    tensor, port = collector.tensor, collector.tensor // PORT_WIDTH
+    start, interval = max(at + 1, collector.mio_free[0]), collector.interval
+    read, left, free, time = start, registers, collector.port_free[tensor], at + collector.stall[0]
     if free > start:
-        read, left = free + 1, left - chip.registers_an_mma
+        read, left = free + 1, left - collector.registers_an_mma
     for one in code:
         if left <= 0 or read + left * interval <= time:
             break
-        time = max([time, *(chip.board[board] for board in one.waits)])
+        time = max([time, *(chip.warps.board[board] for board in one.waits)])
         if one.port == port:
             time = max(time, free)
             while left > 0 and read + interval <= time:
                 read, left = read + interval, left - 1
             free = time + one.interval
             if left > 0 and read <= free:
-                read, left = free + 1, left - chip.registers_an_mma
+                read, left = free + 1, left - collector.registers_an_mma
         time += one.stall
     return max(0, read + (max(0, left) - registers) * interval - start)
 
@@ -295,12 +297,13 @@ AHEAD = st.one_of(
 def test_mma_sync_that_are_passed_at_once_are_foreseen_as_one_after_another(code, boards, busy, registers):
     """Of an instruction at 5, whatever is ahead of it, when the tensor core and the queue's registers are free."""
     chip = quiet(instruction(SHARED, stall=2), *code, figures=FIGURES._replace(**BETWEEN))
-    tensor = chip.tensor
-    chip.port_user[tensor], chip.port_free[tensor], chip.mio_free[0] = 0, *busy
+    collector = chip.mio.collector
+    tensor = collector.tensor
+    collector.port_user[tensor], collector.port_free[tensor], collector.mio_free[0] = 0, *busy
     for board, free in enumerate(boards):
-        chip.board[board] = free
+        chip.warps.board[board] = free
 
-    assert chip.between_mma(0, 0, 5, registers, 5) == step_by_step(chip, code, 5, registers)
+    assert chip.mio.collector.between_mma(0, 0, 5, registers, 5) == step_by_step(chip, code, 5, registers)
 
 
 def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_sync_follows(core):
@@ -342,11 +345,11 @@ def test_a_store_passes_again_where_a_copy_is_written_and_goes_first_then():
     """
     chip = quiet()
     written = 3 * chip.sms
-    chip.come(written, 10, 2)
-    chip.come(written, 20, 2)
+    chip.data_stage.return_data(written, 10, 2)
+    chip.data_stage.return_data(written, 20, 2)
 
-    assert (chip.reserve(0, 10, 2, written), chip.staged_last) == (11, 13)
-    assert (chip.reserve(0, 20, 2, 0), chip.staged_last) == (20, 21)
+    assert (chip.data_stage.reserve(0, 10, 2, written), chip.data_stage.last) == (11, 13)
+    assert (chip.data_stage.reserve(0, 20, 2, 0), chip.data_stage.last) == (20, 21)
 
 
 @pytest.mark.parametrize(("fill_bytes", "longer"), [(0, 0), (128, 1), (64, 2), (32, 4)])
@@ -376,25 +379,25 @@ def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
     to 20.
     """
     chip = quiet(figures=FIGURES._replace(fill_bytes=64))
-    chip.tag_free[0] = 10
+    chip.lsu.tag_free[0] = 10
     for at, sectors in ((8, 4), (11, 4), (13, 2), (13, 2)):
-        chip.to_write[chip.writes_next[0]] = at << LINE_BITS | sectors
-        chip.writes_next[0] += 1
+        chip.data_stage.to_write[chip.data_stage.writes_next[0]] = at << LINE_BITS | sectors
+        chip.data_stage.writes_next[0] += 1
 
-    assert chip.write_zeros(0, 3, 0, 4) == 15
-    assert (chip.tag_free[0], chip.tagged[0], chip.last_look_up[0]) == (16, 10, 10)
-    assert (chip.reserve(0, 12, 2, 0), chip.staged_last) == (13, 16)
-    assert chip.write_zeros(0, 3, 0, 4) == 20
+    assert chip.lsu.write_zeros(0, 3, 0, 4) == 15
+    assert (chip.lsu.tag_free[0], chip.lsu.tagged[0], chip.lsu.last_look_up[0]) == (16, 10, 10)
+    assert (chip.data_stage.reserve(0, 12, 2, 0), chip.data_stage.last) == (13, 16)
+    assert chip.lsu.write_zeros(0, 3, 0, 4) == 20
 
 
 def test_what_has_come_when_a_copy_of_zeros_issues_holds_it_no_longer():
     """Of lines at 8 and 11, and an issue at 9, the second alone: zeros from 8 on have 8, 9, 10 and 12."""
     chip = quiet(figures=FIGURES._replace(fill_bytes=64))
     for number, at in enumerate((8, 11)):
-        chip.to_write[number] = at << LINE_BITS | 4
-    chip.writes_next[0] = 2
+        chip.data_stage.to_write[number] = at << LINE_BITS | 4
+    chip.data_stage.writes_next[0] = 2
 
-    assert chip.write_zeros(0, 8, 9, 4) == 12
+    assert chip.lsu.write_zeros(0, 8, 9, 4) == 12
 
 
 def test_a_copy_of_zeros_waits_for_a_place_among_those_that_wait_for_look_ups(core):
@@ -415,14 +418,14 @@ def test_what_is_stored_next_waits_for_a_store_s_way_to_the_port_and_a_load_does
 
     A load that comes behind them leaves at 20; one right behind the first leaves at 6.
     """
-    chip, own = quiet(figures=FIGURES), quiet().smsp_width
+    chip, own = quiet(figures=FIGURES), quiet().width
     written = 3 * chip.sms
 
-    assert chip.dispatch_output(0, 4, 1, 0, 0, 0, written, 7) == 5
-    assert chip.dispatch(own, 5, 1, 0, 0, 0, 0, 0) == 6
-    assert chip.dispatch_output(own, 6, 1, 0, 0, 0, written, 7) == 12
-    assert chip.dispatch(0, 7, 1, 0, 0, 0, 0, written) == 19
-    assert chip.dispatch(own, 8, 1, 0, 0, 0, 0, 0) == 20
+    assert queue(chip.mio, 0, 4, cycles=1, written=written, way=7) == 5
+    assert queue(chip.mio, own, 5, cycles=1) == 6
+    assert queue(chip.mio, own, 6, cycles=1, written=written, way=7) == 12
+    assert queue(chip.mio, 0, 7, cycles=1, written=written) == 19
+    assert queue(chip.mio, own, 8, cycles=1) == 20
 
 
 @pytest.mark.parametrize(("sectors", "written"), [(16, 9), (8, 6), (4, 4), (1, 4)])
@@ -447,12 +450,12 @@ def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
     The next instruction, at 14, has 15, and the data 16.
     """
     chip = quiet()
-    chip.come(0, 10, 4)
+    chip.data_stage.return_data(0, 10, 4)
 
-    assert (chip.reserve(0, 10, 2, 0), chip.staged_last) == (11, 13)
-    assert (chip.reserve(0, 14, 1, 0), chip.staged_last) == (15, 15)
-    chip.come(0, 14, 1)
-    assert chip.staged_last == 17
+    assert (chip.data_stage.reserve(0, 10, 2, 0), chip.data_stage.last) == (11, 13)
+    assert (chip.data_stage.reserve(0, 14, 1, 0), chip.data_stage.last) == (15, 15)
+    chip.data_stage.return_data(0, 14, 1)
+    assert chip.data_stage.last == 17
 
 
 @pytest.mark.parametrize(("depth", "collected"), [(3, 107), (4, 101), (5, 11)])
@@ -640,14 +643,14 @@ def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_
 def test_a_copy_that_waits_holds_loads_of_every_smsp():
     """As above, with room for one: the third copy of SMSP 0 leaves at 9, and a load of SMSP 1, issued at 5, at 10."""
     chip = quiet(figures=FIGURES._replace(look_ups=1), memory=Memory([lines_of(8)]))
-    chip.requested = 0
+    chip.lsu.request = 0
     begins = []
     for at in range(3):
-        leaves = chip.dispatch_copy(0, at, 1, 0, begins[-1] if begins else 0, 0, 1)
-        begins.append(chip.tag(0, leaves, chip.tags()))
+        leaves = queue_copy(chip.mio, 0, at, cycles=1, until=begins[-1] if begins else 0, beside=1)
+        begins.append(chip.lsu.look_up_tags(0, leaves, chip.lsu.tags()))
 
     assert begins == [1, 9, 17]
-    assert chip.dispatch(chip.smsp_width, 5, 1, 0, 0, 0, 0, 0) == 10
+    assert queue(chip.mio, chip.width, 5, cycles=1) == 10
 
 
 def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
@@ -668,10 +671,10 @@ def test_a_load_takes_the_data_stage_when_it_comes_and_not_before(core):
     """What only passes leaves at 1, and cycle 1 is free; a wavefront is counted when the data comes."""
     chip = quiet(figures=FIGURES)
 
-    assert chip.dispatch(0, 0, 0, 0, 0, 0, 0, 0) == 1
-    assert chip.reserve(0, 1, 1, 0) == 1
-    assert chip.dispatch(chip.smsp_width, 0, 0, 0, 0, 0, 0, 0) == 2
-    assert execute(core, ([load(0)], 1), figures=FIGURES, memory=Memory([lines_of(1)])).chip.wavefronts == 1
+    assert queue(chip.mio, 0, 0, cycles=0) == 1
+    assert chip.data_stage.reserve(0, 1, 1, 0) == 1
+    assert queue(chip.mio, chip.width, 0, cycles=0) == 2
+    assert execute(core, ([load(0)], 1), figures=FIGURES, memory=Memory([lines_of(1)])).chip.data_stage.wavefronts == 1
 
 
 def test_stores_that_wait_apart_hold_nothing_behind_them(core):
@@ -799,13 +802,13 @@ def test_an_empty_load_has_a_place_and_takes_no_wavefront(core):
     ran = execute(core, ([empty, empty, lds(activity=0)], 1), figures=FIGURES)
 
     assert ran.warps[0, 0].notes == [(2, 5 - 1 + 23)]
-    assert ran.chip.wavefronts == 1
+    assert ran.chip.data_stage.wavefronts == 1
 
 
 def test_what_takes_none_of_the_data_stage_passes_in_its_first_free_cycle():
     """Cycles 1, 3, 4 and 5 are taken: what comes at 1 passes at 2, what comes at 3 at 6."""
     chip = quiet()
-    chip.reserve(0, 1, 1, 0)
-    chip.reserve(0, 3, 3, 0)
+    chip.data_stage.reserve(0, 1, 1, 0)
+    chip.data_stage.reserve(0, 3, 3, 0)
 
-    assert (chip.next_free(0, 1), chip.next_free(0, 3)) == (2, 6)
+    assert (chip.data_stage.next_free(0, 1), chip.data_stage.next_free(0, 3)) == (2, 6)

@@ -346,13 +346,13 @@ def test_a_load_is_looked_up_line_by_line_where_the_l1_lacks_more_than_it_has_wa
     chip = quiet(load(0), figures=NEAR_ONLY, memory=Memory([request], banks=[2]))
     taken = []
     for at in (100, 5000):
-        chip.load(0, 0, at)
-        taken.append(chip.tag_free[0] - at)
-    chip.l1[0].held[chip.l1[0].lookup(0)] = 0
-    chip.load(0, 0, 9000)
+        chip.lsu.load(0, 0, at)
+        taken.append(chip.lsu.tag_free[0] - at)
+    chip.l1.caches[0].held[chip.l1.caches[0].lookup(0)] = 0
+    chip.lsu.load(0, 0, 9000)
 
     assert taken[0] - taken[1] == 4 - 2
-    assert chip.tag_free[0] - 9000 == taken[1]
+    assert chip.lsu.tag_free[0] - 9000 == taken[1]
 
 
 # --- the data stage ---
@@ -368,7 +368,7 @@ def test_a_copy_around_the_l1_takes_no_wavefront(core, lines):
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == 1
+    assert ran.chip.data_stage.wavefronts == 1
     assert ran.warps[0, 0].notes == [(1, 1 + 4 + 22)]
 
 
@@ -377,7 +377,7 @@ def test_what_a_load_brings_passes_the_data_stage_line_by_line(core, lines):
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([load(0, activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == lines
+    assert ran.chip.data_stage.wavefronts == lines
 
 
 @pytest.mark.parametrize("lines", [1, 4, 16])
@@ -413,12 +413,12 @@ def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
 def put_off(passes, taken, *, board=None):
     """The scoreboard of a load whose data passes at a cycle of 100 to 107, and is there then, behind a reservation."""
     chip = quiet(load(0, write=2))
-    chip.come(0, 100, 8)
-    chip.hold(0, 2, board or passes, LONG_SCOREBOARD)
-    chip.await_load(0, 0, passes, passes)
+    chip.data_stage.return_data(0, 100, 8)
+    chip.warps.hold_board(0, 2, board or passes, LONG_SCOREBOARD)
+    chip.data_stage.await_load(0, 0, 2, passes, passes)
     for at, cycles in taken:
-        chip.reserve(0, at, cycles, 0)
-    return chip.board[2]
+        chip.data_stage.reserve(0, at, cycles, 0)
+    return chip.warps.board[2]
 
 
 @pytest.mark.parametrize(("passes", "board"), [(100, 100), (101, 101), (102, 103), (107, 108), (120, 120)])
@@ -454,25 +454,25 @@ def test_of_several_loads_that_hold_a_scoreboard_the_last_one_frees_it(held, boa
 
 def test_a_warp_s_registers_take_what_comes_behind_a_load_that_was_put_off():
     chip = quiet(load(0, write=2))
-    chip.come(0, 100, 8)
-    chip.hold(0, 2, 107, LONG_SCOREBOARD)
-    chip.loads_free[0] = 107
-    chip.await_load(0, 0, 107, 107)
+    chip.data_stage.return_data(0, 100, 8)
+    chip.warps.hold_board(0, 2, 107, LONG_SCOREBOARD)
+    chip.warps.loads_free[0] = 107
+    chip.data_stage.await_load(0, 0, 2, 107, 107)
 
-    chip.reserve(0, 101, 1, 0)
+    chip.data_stage.reserve(0, 101, 1, 0)
 
-    assert chip.loads_free[0] == 108
+    assert chip.warps.loads_free[0] == 108
 
 
 def test_a_warp_that_waits_for_a_load_waits_as_much_longer():
     """It was to issue at 104, and was planned to."""
     chip = quiet(instruction(PIPE, waits=(2,)))
-    chip.hold(0, 2, 104, LONG_SCOREBOARD)
-    chip.ready[0], chip.planned[0] = 104, 0
+    chip.warps.hold_board(0, 2, 104, LONG_SCOREBOARD)
+    chip.warps.ready[0], chip.warps.planned[0] = 104, 0
 
-    chip.free_later(0, 2, 104, 105)
+    chip.warps.delay_load(0, 2, 104, 105)
 
-    assert (chip.ready[0], chip.planned[0]) == (105, -1)
+    assert (chip.warps.ready[0], chip.warps.planned[0]) == (105, -1)
 
 
 def test_lines_that_copies_bring_come_without_an_interval(core):
@@ -494,7 +494,7 @@ def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, 
     request = (lines, tuple((line, 1) for line in range(lines)))
     ran = execute(core, ([copy(0, through_l1=True)], 1), figures=NEAR_ONLY, memory=Memory([request]))
 
-    assert ran.chip.wavefronts == wavefronts
+    assert ran.chip.data_stage.wavefronts == wavefronts
 
 
 @pytest.mark.parametrize(("banks", "again"), [(2, 4), (4, 4), (6, 6), (9, 9)])
@@ -508,7 +508,7 @@ def test_what_the_l1_has_passes_in_the_wavefronts_of_its_banks(core, banks, agai
 
     def wavefronts(stall):
         code = [copy(0, through_l1=True, stall=stall), copy(0, through_l1=True)]
-        return execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip.wavefronts
+        return execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip.data_stage.wavefronts
 
     assert wavefronts(2) == 9 + 9
     assert wavefronts(3000) == 9 + again

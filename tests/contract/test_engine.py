@@ -93,9 +93,16 @@ def launches_of(scenario):
 
 def left_by(chip):
     """All that a chip leaves to be read."""
-    counters = (chip.instructions, chip.wavefronts, chip.l2.sectors, chip.dram.read_bytes, chip.now, chip.ended_at)
+    counters = (
+        chip.smsp.instructions,
+        chip.data_stage.wavefronts,
+        chip.l2.sectors,
+        chip.dram.read_bytes,
+        chip.now,
+        chip.ended_at,
+    )
     counters += (chip.l2.looked_up, chip.l2.written_back, chip.stores.stored_bytes, chip.stores.acknowledged)
-    return (chip.notes.column, chip.spans.column), list(chip.stalls), list(chip.sectors), counters
+    return (chip.notes.column, chip.spans.column), list(chip.stalls), list(chip.l1.sectors), counters
 
 
 def answers(module, launch, *, exact):

@@ -1,6 +1,6 @@
 """CTAs of instructions written by hand, on a chip without a kernel: when each warp issues, and what it waits for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from gpusim.sim.core.constants import (
     SHARED,
     SPAN_WIDTH,
 )
+from gpusim.sim.core.mio import Mio
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.footprint import IN_L2, L2Status, Request
@@ -239,6 +240,24 @@ def quiet(
     """An interpreted chip that is not run: what its mechanisms answer to, one call after the other."""
     figures = figures or figures_of(machine, 0, busy=False)
     return chip_of(assembly((code, 1), warps=3), figures, interpreted, memory=memory, **more)
+
+
+def queue(mio: Mio, smsp: int, at: int, *, cycles: int, registers: int = 0, until: int = 0, **fields: int) -> int:
+    """Queue an entry of warp 0; return the cycle at which the data stage takes it."""
+    _fill(mio, cycles, registers, until, fields)
+    return mio.queue(smsp, at, 0)
+
+
+def queue_copy(mio: Mio, smsp: int, at: int, *, cycles: int, registers: int = 0, until: int = 0, **fields: int) -> int:
+    """Queue a copy of warp 0; return the cycle at which the data stage takes it, or is passed."""
+    _fill(mio, cycles, registers, until, fields)
+    return mio.queue_copy(smsp, at, 0)
+
+
+def _fill(mio: Mio, cycles: int, registers: int, until: int, fields: Mapping[str, int]) -> None:
+    mio.entry(cycles, registers, until)
+    for name, value in fields.items():
+        setattr(mio, name, value)
 
 
 def finish(chip: Chip, ctas: int, watched: int, at: int) -> list[CtaLife]:

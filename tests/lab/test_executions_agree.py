@@ -13,6 +13,7 @@ from gpusim.lab import executions_agree
 from gpusim.lab.executions_agree import agreement, agreements, launches_of, main
 from gpusim.scenario.catalogue import find_scenario, recordable_scenarios, validation_scenarios
 from gpusim.sim.core import chip as interpreted
+from gpusim.sim.core.constants import RETIRED
 from gpusim.sim.core.engine import Engine
 
 REPORT = Path(__file__).parents[2] / "reports" / "executions_agree.md"
@@ -31,25 +32,33 @@ def test_a_core_agrees_with_itself_on_every_row():
 class Late(interpreted.Chip):
     """It finds out about everything that comes from DRAM a cycle late."""
 
-    def arrives(self, line, at):
-        return super().arrives(line, at) + 1
+    def __init__(self, *built):
+        super().__init__(*built)
+        arrival = self.dram.arrival
+        self.dram.arrival = lambda line, at: arrival(line, at) + 1
 
 
 class Forgetful(interpreted.Chip):
     """It counts no wavefronts."""
 
-    def staged_cycles(self, wavefronts):
-        cycles = super().staged_cycles(wavefronts)
-        self.wavefronts = 0
-        return cycles
+    def run(self):
+        cta = super().run()
+        self.data_stage.wavefronts = 0
+        return cta
 
 
 class Chatty(interpreted.Chip):
     """It logs a row more when a CTA ends."""
 
-    def leave(self, warp, at):
-        super().leave(warp, at)
-        self.log_note(0, interpreted.RETIRED, 0, 0, 0, 0)
+    def __init__(self, *built):
+        super().__init__(*built)
+        leave = self.warps.leave
+
+        def chatty(warp, at):
+            leave(warp, at)
+            self.record.note(0, RETIRED, 0, 0, 0, 0)
+
+        self.warps.leave = chatty
 
 
 @pytest.mark.parametrize(

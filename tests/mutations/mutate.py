@@ -83,22 +83,12 @@ WHOLE_KERNELS = (
 """Tests that simulate kernels, and compare with what was frozen or validated."""
 
 NO_TIME = {
-    "chip.py": {
-        *(
-            "__init__",
-            "figures_of",
-            "code_of",
-            "data_of",
-            "mio_of",
-            "smsps_of",
-            "zeros",
-            "narrow_pages",
-            "whole_lines",
-        ),
-        *("note", "log_note", "log_span", "charge"),
-    },
-    "cache.py": {"bucket"},
-    "log.py": {"row", "flush"},
+    **{f"{unit}.py": {"__init__"} for unit in CORE_UNITS},
+    "lsu.py": {"__init__", "figures_of", "code_of", "data_of", "take_columns"},
+    "smsp.py": {"__init__", "rows_of", "take_columns", "note"},
+    "warps.py": {"__init__", "whole_lines"},
+    "cache.py": {"__init__", "bucket"},
+    "log.py": {"__init__", "row", "flush", "charge", "span", "note"},
     "cta_scheduler.py": {"__init__"},
     "launch.py": {"_cost"},
 }

@@ -9,9 +9,8 @@ Timing: events of one half cycle are taken in the order in which they were sched
 >>> calendar = Calendar([zeros(3) for _ in range(4)])
 >>> for event, due in ((2, 9), (0, 9), (1, 4)):
 ...     calendar.schedule(event, due)
->>> calendar.drop(calendar.first())
->>> calendar.first(), calendar.count
-(2, 2)
+>>> [calendar.take() for _ in range(3)], calendar.cycle
+([1, 2, 0], 4)
 """
 
 from typing import TYPE_CHECKING
@@ -29,15 +28,16 @@ class Calendar:
     """
     Events by time, and those of one time in the order in which they were scheduled; each event is there once.
 
-    Each time of this turn has a ring of events. What comes after the turn waits in one ring, and is told apart when the
-    turn is over. No time comes that is before the turn's first.
+    Times are half cycles; ``cycle`` is that of the event taken last. Each time of this turn has a ring of events. What
+    comes after the turn waits in one ring, and is told apart when the turn is over. No time comes that is before the
+    turn's first.
     """
 
     def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:
         """Hold events in four columns of zeros; an event is its place in them."""
         self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
         self.due, self.before, self.after, self.listed = columns
-        self.now, self.turn_end = 0, TURN
+        self.now, self.turn_end, self.cycle = 0, TURN, 0
         self.count, self.later = 0, 0
 
     def schedule(self, event: int, due: int) -> None:
@@ -88,6 +88,13 @@ class Calendar:
         while self.last_of[self.now & TURN_MASK] < 0:
             self.now += 1
         return self.after[self.last_of[self.now & TURN_MASK]]
+
+    def take(self) -> int:
+        """Remove the first event and return it; there is one."""
+        event = self.first()
+        self.cycle = self.due[event] // 2
+        self.drop(event)
+        return event
 
     def turn_over(self) -> None:
         """Begin the turn of the earliest event of those that wait, and tell them apart in their order."""

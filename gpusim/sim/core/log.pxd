@@ -10,3 +10,15 @@ cdef class Log:
     cdef long long width, filled
     cdef long long row(self) noexcept
     cpdef flush(self)
+
+@cython.final
+cdef class WarpRecord:
+    cdef readonly long long[::1] stalls
+    cdef long long[::1] number, watched
+    cdef readonly Log notes, spans
+    cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
+    @cython.locals(spans=Log)
+    cdef void span(self, long long warp, long long begin, long long end, long long reason) noexcept
+    @cython.locals(notes=Log)
+    cdef void note(self, long long warp, long long place, long long tiles, long long at, long long landed, long long stalled) noexcept
+    cpdef flush(self)

@@ -17,7 +17,10 @@ from gpusim.sim.core import constants
 
 FOLDER = Path(__file__).parent
 
-CORE_UNITS = ("cache", "calendar", "log", "dram", "l2_arbiter", "l2", "l2_sampled", "stores", "chip")
+CORE_UNITS = (
+    *("cache", "calendar", "log", "dram", "l2_arbiter", "l2", "l2_sampled", "stores"),
+    *("icache", "warps", "data_stage", "l1", "mio", "lsu", "barriers", "smsp", "chip"),
+)
 """The units, each after those that it imports."""
 
 _FITS = 1 << 31

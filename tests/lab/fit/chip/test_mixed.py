@@ -40,13 +40,13 @@ class Loop:
         self.reads_dram, self.writes_dram = read_span == MIXED_STREAMED, stored_span == MIXED_STREAMED
         figures = figures_of(H200, 0, busy=False)
         self.chip = quiet(figures=figures, sms=SMS, groups=groups_of(SMS, SMS, H200.launch.units))
-        self.chip.simulates_l2 = self.writes_dram
+        self.chip.stores.simulated = self.writes_dram
         self.line = [sm * OWN for sm in range(SMS)]
         if self.writes_dram:
-            for number in range(1, self.chip.l2_lines + 1):
+            for number in range(1, self.chip.l2.most_lines + 1):
                 self.chip.l2.next_line += 1
                 slot = self.chip.l2.lines.allocate(self.chip.l2.next_line)
-                self.chip.l2.dirty[slot] = int(number * modified) - int((number - 1) * modified)
+                self.chip.l2.lines.dirty[slot] = int(number * modified) - int((number - 1) * modified)
 
     def group(self, sm, at):
         """When the last line of a group that an SM copies is there."""

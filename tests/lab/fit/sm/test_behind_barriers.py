@@ -4,7 +4,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from doubles.by_hand import Memory, copy, execute, instruction, quiet
+from doubles.by_hand import Memory, copy, execute, instruction, queue, quiet
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -31,15 +31,17 @@ def passes(stores, *, barred):
     chip = quiet(figures=FIGURES)
     at = LOADS_AT
     for place, number in product(range(stores), (1, 2, 3)):
-        smsp = number * chip.smsp_width
-        at = max(APART * place, chip.port_free[smsp + chip.mio])
-        leaves = chip.dispatch_output(smsp, at, WAVEFRONTS, REGISTERS, chip.stores.room_at_port(0), 0, 0, WAY)
+        smsp = number * chip.width
+        at = max(APART * place, chip.mio.collector.port_free[smsp + chip.mio.mio])
+        leaves = queue(
+            chip.mio, smsp, at, cycles=WAVEFRONTS, registers=REGISTERS, room=chip.stores.room_at_port(0), way=WAY
+        )
         chip.stores.store(0, leaves, at, SECTORS)
     if barred:
-        chip.clear(0)
+        chip.lsu.fence(0)
     at = max(at, LOADS_AT) if barred else LOADS_AT
-    taken = chip.dispatch(0, at, 1, 1, 0, 0, 0, 0)
-    return chip.collected, taken
+    taken = queue(chip.mio, 0, at, cycles=1, registers=1)
+    return chip.mio.collected, taken
 
 
 @pytest.mark.parametrize("warps", [3, 6])

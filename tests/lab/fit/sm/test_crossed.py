@@ -32,12 +32,12 @@ def simulated(wavefronts, apart):
     written = 3 * chip.sms
     copies = round(CYCLES / apart)
     for number in range(copies):
-        chip.come(written, round(number * apart), COPY_BYTES // chip.fill_bytes)
+        chip.data_stage.return_data(written, round(number * apart), COPY_BYTES // chip.data_stage.fill_bytes)
     stored, at = 0, 0
     while at < CYCLES:
-        chip.reserve(0, at, wavefronts, written)
+        chip.data_stage.reserve(0, at, wavefronts, written)
         stored += wavefronts
-        at = chip.staged_last + 1
+        at = chip.data_stage.last + 1
     return (at - stored) / copies
 
 

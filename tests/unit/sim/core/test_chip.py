@@ -18,6 +18,7 @@ from doubles.by_hand import (
     lds,
     load,
     notes_of,
+    queue,
     quiet,
     spans_of,
 )
@@ -371,9 +372,9 @@ def test_a_barrier_lets_a_warp_go_on_in_time_though_its_smsp_issues_ahead(core, 
 def test_nobody_comes_to_an_smsp_sooner_than_a_launch_or_a_barrier_takes(blocked, cycle):
     """A CTA that replaces another: 2 + 100 cycles. A warp at a barrier: the last arrival now, 2 cycles, and 22."""
     chip = quiet()
-    chip.blocked[0] = blocked
+    chip.warps.blocked[0] = blocked
 
-    assert chip.horizon(0, 1000) == cycle
+    assert chip.smsp.horizon(0, 1000) == cycle
 
 
 def test_the_line_after_a_barrier_is_asked_for_when_the_barrier_lets_go(core):
@@ -427,7 +428,7 @@ def test_never_more_instructions_wait_than_the_queue_holds(core):
     leaves = [1 + 4 * number for number in range(20)]
 
     assert all(at >= left for at, left in zip(ran.warps[0, 0].issues[4:20], leaves, strict=False))
-    assert ran.chip.wavefronts == 20
+    assert ran.chip.data_stage.wavefronts == 20
 
 
 def test_of_two_loads_that_hold_a_scoreboard_the_last_to_land_frees_it(core):
@@ -542,7 +543,7 @@ def test_a_copy_whose_lanes_are_all_predicated_off_takes_no_data_stage(core):
     filled = execute(core, ([copy(0)], 1), memory=Memory([(0, ())]))
     off = execute(core, ([copy(0)._replace(zero_fills=False)], 1), memory=Memory([(0, ())]))
 
-    assert (filled.chip.wavefronts, off.chip.wavefronts) == (4, 0)
+    assert (filled.chip.data_stage.wavefronts, off.chip.data_stage.wavefronts) == (4, 0)
 
 
 # --- instructions and launch ---
@@ -601,7 +602,7 @@ def test_spans_of_every_warp_tile_its_lifetime(core, machine, warps, ctas):
         assert sum(ran.chip.stalls[number :: len(REASONS)]) == sum(
             end - begin for begin, end, why in spans if why == reason
         )
-    assert ran.chip.instructions == len(ran.warps) * (5 * len(code) + 1)
+    assert ran.chip.smsp.instructions == len(ran.warps) * (5 * len(code) + 1)
     assert max(life.finished for life in ran.lives) == max(end for _, end, _ in spans)
     again = execute(core, (code, 5), warps=warps, ctas=ctas, machine=machine, memory=memory)
     assert (again.warps, again.lives) == (ran.warps, ran.lives)
@@ -625,17 +626,17 @@ def test_the_data_stage_serves_one_wavefront_a_cycle():
     What has no wavefront takes a cycle, too: the next one, 33.
     """
     chip = quiet()
-    log = [chip.dispatch(smsp * chip.smsp_width, 0, chip.staged_cycles(8), 0, 0, 0, 0, 0) for smsp in range(4)]
+    log = [queue(chip.mio, smsp * chip.width, 0, cycles=chip.data_stage.count_wavefronts(8)) for smsp in range(4)]
 
     assert log == [1, 9, 17, 25]
-    assert chip.dispatch(0, 0, chip.staged_cycles(0), 0, 0, 0, 0, 0) == 33
-    assert chip.wavefronts == 32
+    assert queue(chip.mio, 0, 0, cycles=chip.data_stage.count_wavefronts(0)) == 33
+    assert chip.data_stage.wavefronts == 32
 
 
 def test_instructions_of_one_smsp_leave_in_order_and_at_its_interval():
     chip = quiet()
 
-    assert [chip.dispatch(0, at, 1, 0, 0, 0, 0, 0) for at in range(3)] == [1, 5, 9]
+    assert [queue(chip.mio, 0, at, cycles=1) for at in range(3)] == [1, 5, 9]
 
 
 @pytest.mark.parametrize(
@@ -651,24 +652,26 @@ def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
     there was room for 12: 8 for 3.
     """
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=load_machine("h200"))
-    tensor = chip.tensor
+    tensor = chip.mio.collector.tensor
     for at in (100, 106):
-        chip.take(tensor, at)
-    chip.port_user[tensor] = 1
+        chip.smsp.take(tensor, at)
+    chip.mio.collector.port_user[tensor] = 1
 
-    assert chip.gaps(0, 2, 100 + since, 3) == waits
-    assert chip.gaps(0, 2, 100 + since, 0) == 0
-    assert chip.gaps(0, 1, 100 + since, 3) == 0, "its own mma.sync do not hold a warp's registers up"
+    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 3) == waits
+    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 0) == 0
+    assert chip.mio.collector.beside_issued(0, 1, 100 + since, 3) == 0, (
+        "its own mma.sync do not hold a warp's registers up"
+    )
 
 
 def test_a_machine_whose_gaps_are_not_known_reads_registers_as_without_mma_sync():
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=A100)
-    tensor = chip.tensor
+    tensor = chip.mio.collector.tensor
     for at in (100, 106):
-        chip.take(tensor, at)
-    chip.port_user[tensor] = 1
+        chip.smsp.take(tensor, at)
+    chip.mio.collector.port_user[tensor] = 1
 
-    assert chip.gaps(0, 2, 112, 3) == 0
+    assert chip.mio.collector.beside_issued(0, 2, 112, 3) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 32)), min_size=1, max_size=60))
@@ -681,10 +684,12 @@ def test_the_data_stage_is_never_in_two_places(requests):
     now, taken, last = 0, set(), [0] * 4
     for smsp, gap, wavefronts in requests:
         now += gap
-        leaves = chip.dispatch(smsp * chip.smsp_width, now, max(1, wavefronts), 0, 0, 0, 0, 0)
-        assert chip.collected > max(now, last[smsp])
-        last[smsp] = chip.collected
-        free = [cycle for cycle in range(chip.collected, chip.collected + 33 + len(taken)) if cycle not in taken]
+        leaves = queue(chip.mio, smsp * chip.width, now, cycles=max(1, wavefronts))
+        assert chip.mio.collected > max(now, last[smsp])
+        last[smsp] = chip.mio.collected
+        free = [
+            cycle for cycle in range(chip.mio.collected, chip.mio.collected + 33 + len(taken)) if cycle not in taken
+        ]
         assert leaves == free[0]
         taken.update(free[: max(1, wavefronts)])
 
@@ -698,9 +703,9 @@ def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every
     """
     chip = quiet(machine=load_machine(name))
 
-    places = [smsp * chip.smsp_width for smsp in range(4)]
+    places = [smsp * chip.width for smsp in range(4)]
 
-    assert max(chip.dispatch(smsp, 0, 1, 0, 0, 0, 0, 0) for _ in range(8) for smsp in places) == cycles
+    assert max(queue(chip.mio, smsp, 0, cycles=1) for _ in range(8) for smsp in places) == cycles
 
 
 def test_the_registers_of_a_warp_take_64_bytes_a_cycle(core):
@@ -744,7 +749,7 @@ def test_the_ring_slot_of_a_trip_has_wavefronts_of_its_own(core):
     ran = execute(core, ([one], 3))
 
     assert [landed - at for at, landed in ran.warps[0, 0].notes] == [37, 23, 37]
-    assert ran.chip.wavefronts == 17
+    assert ran.chip.data_stage.wavefronts == 17
 
 
 # --- the barrier unit ---
@@ -754,13 +759,13 @@ def test_the_barrier_unit_takes_one_arrival_each_2_cycles():
     """Arrivals at 0, 0, 10: the unit is free at 2, 4, 12, and 22 cycles later all go. Then it begins afresh."""
     chip = quiet(figures=figures_of(H200, 0, busy=False)._replace(constant_miss=0))
     chip.hand(0, 0, 0, 0)
-    chip.launch(0, 0)
+    chip.warps.launch(0, 0)
     warps, log = [number * WARP_WIDTH for number in range(3)], []
     for times in ((0, 0, 10), (50, 50, 50)):
         for warp, at in zip(warps, times, strict=True):
-            chip.barred[warp] = NEVER
-            chip.arrive(warp, at)
-            log.append([chip.barred[warp] for warp in warps])
+            chip.warps.barred[warp] = NEVER
+            chip.barriers.arrive(warp, at)
+            log.append([chip.warps.barred[warp] for warp in warps])
 
     assert log[:3] == [[NEVER, 0, 0], [NEVER, NEVER, 0], [34] * 3]
     assert log[3:] == [[NEVER, 34, 34], [NEVER, NEVER, 34], [78] * 3]
@@ -794,7 +799,7 @@ def test_a_ca_copy_hits_the_sectors_that_an_earlier_one_brought(core):
     log, chip = taken(core, [asked((5, mask)) for mask in (0b0011, 0b0011, 0b0110, 0b0110)])
 
     assert log == [MISS, HIT, L2_HIT, HIT]
-    assert (sum(chip.sectors), chip.l2.sectors, chip.dram.read_bytes) == (8, 3, 128)
+    assert (sum(chip.l1.sectors), chip.l2.sectors, chip.dram.read_bytes) == (8, 3, 128)
 
 
 def test_a_load_hits_what_a_copy_brought(core):

@@ -1,0 +1,155 @@
+"""
+The L1 of each SM: tag lookup of requests, and the misses that it reads from the L2.
+
+In silicon: the part of the unified memory of an SM that resident CTAs do not use as shared memory (D12).
+Figures: ``l1_lines``, ``load_hit``, ``l1_line_interval``.
+State: the lines of each SM's L1; when the way of lines that loads lack is free (a pipeline of the data stage).
+Timing: data is there a hit's latency after the lookup. Sectors that are missing leave at the SM's port as one request.
+Lines that a load lacks come one every ``l1_line_interval`` cycles.
+
+>>> from doubles.by_hand import Memory, quiet
+>>> l1 = quiet(memory=Memory([(4, ((7, 0b1111),))])).l1
+>>> read = [l1.look_up(0, 0, 0, at, issued=at, hit=l1.load_hit, interval=0) - at for at in (0, 9000)]
+>>> read[0] > read[1] == l1.load_hit, l1.sectors[0], l1.l2.sectors
+(True, 8, 4)
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.sim.columns import zeros
+from gpusim.sim.core.cache import Lines, sectors_in
+from gpusim.sim.core.constants import LINES_AT_ONCE
+from gpusim.sim.core.data_stage import DataStage
+from gpusim.sim.core.l2_arbiter import Crossbar
+from gpusim.sim.core.l2_sampled import L2Sampled
+from gpusim.units import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from gpusim.sim.columns import Data
+    from gpusim.sim.figures import Figures
+
+
+class L1:
+    """
+    The L1s of all SMs.
+
+    A request is its place in the columns of requests, and the line that its lines count from.
+
+    Attributes:
+        sectors: Sectors that each SM's copies and loads ask for.
+        brought: Lines that the lookup before read from the L2.
+        coming: Lines that it lacked, or that were still on their way.
+    """
+
+    def __init__(
+        self, figures: "Figures", data: "Data", data_stage: DataStage, crossbar: Crossbar, sampled: L2Sampled
+    ) -> None:
+        """
+        Build them.
+
+        Args:
+            figures: Those of the machine.
+            data: The lines and sectors of all requests.
+            data_stage: What has the way of lines that loads lack.
+            crossbar: The ports of the SMs.
+            sampled: The L2 where its hits are known beforehand, with the one that is simulated below it.
+        """
+        self.most_lines, self.load_hit, self.line_interval = (
+            figures.l1_lines,
+            figures.load_hit,
+            figures.l1_line_interval,
+        )
+        self.data_stage, self.crossbar, self.sampled = data_stage, crossbar, sampled
+        self.l2 = self.sampled.l2
+        self.simulates_l2 = data.simulates_l2
+        self.asked, self.touched, self.line, self.sector_mask = data.asked, data.touched, data.line, data.mask
+        self.sms = self.data_stage.sms
+        most = self.most_lines + LINES_AT_ONCE
+        self.caches = [Lines(most) for _ in range(self.sms)] if data.cached else []
+        self.sectors, self.brought, self.coming = zeros(self.sms), 0, 0
+
+    def lacked(self, sm: int, request: int, base: int) -> int:
+        """Return how many lines an SM's L1 lacks of those that a request looks up, be it some sectors of them."""
+        cache, count = self.caches[sm], 0
+        for touched in range(self.touched[request], self.touched[request + 1]):
+            slot = cache.lookup(self.line[touched] + base)
+            if slot < 0 or self.sector_mask[touched] & ~cache.held[slot]:
+                count += 1
+        return count
+
+    def look_up(self, sm: int, request: int, base: int, at: int, issued: int, hit: int, interval: int) -> int:  # noqa: PLR0917 - in C all are
+        """
+        Look the lines of a request up and read what is missing; return the cycle of the last one's data.
+
+        Not modelled: a limit on outstanding requests of loads (D24).
+
+        Args:
+            sm: The SM.
+            request: The request.
+            base: The line that its lines count from.
+            at: Cycle of the lookup.
+            issued: Cycle of the issue.
+            hit: Latency of a hit.
+            interval: Cycles from one missing line to the next.
+        """
+        done, asked = at + hit, self.asked[request]
+        self.brought = self.coming = 0
+        if not asked:
+            return done
+        self.sectors[sm] += asked
+        cache, missing = self.caches[sm], 0
+        for touched in range(self.touched[request], self.touched[request + 1]):
+            slot = cache.touch(self.line[touched] + base)
+            mask, held = self.sector_mask[touched], cache.held[slot]
+            if mask & held:
+                done = max(done, cache.ready[slot])
+            if mask & ~held or cache.ready[slot] > at + hit:
+                self.coming += 1
+            missing += sectors_in(mask & ~held)
+        if missing:
+            landed = self.read_missing(sm, request, base, at, issued, missing, interval) + hit - self.load_hit
+            for touched in range(self.touched[request], self.touched[request + 1]):
+                slot = cache.lookup(self.line[touched] + base)
+                mask = self.sector_mask[touched]
+                if mask & ~cache.held[slot]:
+                    cache.ready[slot] = landed
+                    cache.held[slot] |= mask
+            while cache.count > self.most_lines:
+                cache.evict()
+            done = max(done, landed)
+        return done
+
+    def read_missing(self, sm: int, request: int, base: int, at: int, issued: int, missing: int, interval: int) -> int:  # noqa: PLR0917 - in C all are
+        """Read the sectors of a request that the L1 lacks from the L2; return when the last line has passed."""
+        self.l2.sectors += missing
+        start = self.crossbar.inject(sm, at, missing * SECTOR_BYTES)
+        self.sampled.has_twin = False
+        if not self.simulates_l2:
+            self.sampled.credit_slow(self.asked[request] - missing)
+        cache, lines, done = self.caches[sm], self.l2.lines, 0
+        for touched in range(self.touched[request], self.touched[request + 1]):
+            line = self.line[touched] + base
+            mask = self.sector_mask[touched] & ~cache.held[cache.lookup(line)]
+            if mask == 0:
+                continue
+            slot = lines.touch(line)
+            if self.simulates_l2:
+                landed = self.l2.read(sm, slot, mask, start, issued)
+            else:
+                landed = self.sampled.read(sm, slot, mask, start, issued)
+            done = max(done, self.pass_line(sm, landed, interval))
+            self.brought += 1
+        return done
+
+    def pass_line(self, sm: int, at: int, interval: int) -> int:
+        """
+        Let a line that a load lacks pass to its SM, in the first free cycles; return when it has come.
+
+        A cycle each, with one sector or two. A line alone comes no later: latencies are measured with one.
+
+        Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles, and loads of the epilogue (D3).
+        """
+        if interval == 0:
+            return at
+        self.data_stage.reserve(self.sms + sm, at, interval, 0)
+        return self.data_stage.last + 1 - interval

@@ -1,0 +1,43 @@
+"""Types of ``smsp.py`` for Cython."""
+
+cimport cython
+
+from gpusim.sim.core.barriers cimport Barriers
+from gpusim.sim.core.log cimport WarpRecord
+from gpusim.sim.core.lsu cimport Lsu
+from gpusim.sim.core.mio cimport Mio
+from gpusim.sim.core.warps cimport Warps
+
+@cython.final
+cdef class Smsp:
+    cdef Barriers barriers
+    cdef Lsu lsu
+    cdef Mio mio
+    cdef WarpRecord record
+    cdef Warps warps
+    cdef long long mufu_dispatch, chosen_at, others_at, tensor_port, mio_port
+    cdef readonly long long instructions
+    cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, is_branch, dispatches
+    cdef const int[::1] takes, pending, awaits, activity
+    cdef const long long[::1] trips, tiles, first, end
+    cdef long long[::1] stalls, asleep, clock, planned, rivals, active, blocked, last, sm_of, dispatched, taken
+    cdef long long[::1] multiplies, members, due_first, due_next, due_at, due_takes, port_free, port_user, port_turn
+    cdef long long[::1] port_takes, ready, port_of, age, number, issued, at, stalled, reason, home, segment, trip
+    cdef long long[::1] barred, held, watched, drained, board, board_reason
+    cdef long long horizon(self, long long smsp, long long now) noexcept
+    cdef inline long long choose(self, long long smsp, long long clock) noexcept
+    @cython.locals(same=bint, own=bint)
+    cdef long long issue_from(self, long long smsp, long long now) noexcept
+    cdef void take(self, long long port, long long at) noexcept
+    cdef inline void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
+    cdef inline void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
+    cdef void slow_mma(self, long long smsp, long long at, long long hundredths) noexcept
+    cdef inline void note_reads(self, long long smsp, long long at, long long hundredths) noexcept
+    cdef inline void slow_by_reads(self, long long smsp, long long at) noexcept
+    @cython.locals(record=WarpRecord)
+    cdef inline void account(self, long long warp, long long at, long long free, long long throttle) noexcept
+    cdef long long throttled(self, long long warp, long long begin, long long free, long long reason) noexcept
+    cdef void note(self, long long warp, long long at, long long landed) noexcept
+    cdef inline void advance(self, long long warp, long long at) noexcept
+    cdef long long next_trip(self, long long warp, long long segment) noexcept
+    cdef inline void gate(self, long long warp, long long code) noexcept

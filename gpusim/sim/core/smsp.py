@@ -1,0 +1,392 @@
+"""
+The SMSPs: which warp issues, what that costs its pipes and its tensor core, and how it goes on.
+
+In silicon: four of an SM, each with a scheduler that issues an instruction of one warp a cycle, pipes of its own, among
+them the tensor core, and a queue to the MIO.
+Figures: ``mufu_dispatch``; intervals, latencies and stalls stand in the code.
+State: by SMSP its clock, the warp planned next, the ports of its pipes; by port when it is free and was taken.
+Timing: an SMSP sleeps until one of its warps can issue. Instructions that use only the SMSP itself are issued ahead of
+the clock, up to the earliest cycle at which another warp could arrive; those that use units shared with other SMSPs
+when the clock reaches their cycle.
+
+>>> from doubles.by_hand import instruction, quiet
+>>> chip = quiet(instruction(PIPE, stall=4), instruction(PIPE, stall=4))
+>>> chip.hand(sm=0, cta=0, at=0, observed=0)
+>>> chip.warps.launch(slot=0, at=0)
+>>> chip.smsp.issue_from(smsp=0, now=chip.warps.ready[0]) - chip.warps.stalled[0], chip.smsp.instructions
+(0, 2)
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.sim.core.barriers import Barriers
+from gpusim.sim.core.constants import (
+    BAR,
+    CODE_WIDTH,
+    COMMIT,
+    DEPBAR,
+    DUE,
+    DUE_MASK,
+    EXIT,
+    GLOBAL,
+    LDGSTS,
+    NEVER,
+    PERCENT,
+    PIPE,
+    RANK_OF_WAITED,
+    SHARED,
+    TAKES,
+    TAKES_MASK,
+)
+from gpusim.sim.core.lsu import Lsu
+from gpusim.sim.core.warps import SmspRows, Warps
+from gpusim.sim.stall_reasons import (
+    BRANCH_RESOLVING,
+    DISPATCH_STALL,
+    DRAIN,
+    LONG_SCOREBOARD,
+    NOT_SELECTED,
+    SELECTED,
+    SHORT_SCOREBOARD,
+    WAIT,
+)
+
+if TYPE_CHECKING:
+    from gpusim.sim.columns import CodeRows
+    from gpusim.sim.figures import Figures
+
+
+class Smsp:
+    """
+    The SMSPs of all SMs.
+
+    Attributes:
+        instructions: Warp instructions that they issued.
+        chosen_at, others_at: What ``choose`` says besides the warp.
+    """
+
+    def __init__(  # noqa: PLR0917 - called positionally by both executions
+        self, figures: "Figures", code: "CodeRows", rows: SmspRows, warps: Warps, barriers: Barriers, lsu: Lsu
+    ) -> None:
+        """
+        Build them.
+
+        Args:
+            figures: Those of the machine.
+            code: The code of all CTAs.
+            rows: The columns of SMSPs.
+            warps: The warps that they choose from.
+            barriers: Where warps wait for one another.
+            lsu: What memory instructions go to.
+        """
+        self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = figures.mufu_dispatch, 0, 0, 0
+        self.warps, self.barriers, self.lsu = warps, barriers, lsu
+        self.mio = self.lsu.mio
+        self.record = self.warps.record
+        self.stalls = self.record.stalls
+        self.kind, self.port, self.throttle, self.interval = code.kind, code.port, code.throttle, code.interval
+        self.latency, self.stall, self.gated, self.waits = code.latency, code.stall, code.gated, code.waits
+        self.write, self.is_branch, self.dispatches, self.takes = (
+            code.write,
+            code.is_branch,
+            code.dispatches,
+            code.takes,
+        )
+        self.pending, self.awaits, self.activity = code.pending, code.awaits, code.activity
+        self.trips, self.tiles, self.first, self.end = code.trips, code.tiles, code.first, code.end
+        self.rows_of(rows)
+        self.take_columns()
+
+    def rows_of(self, rows: SmspRows) -> None:
+        """Share the columns of SMSPs."""
+        self.asleep, self.clock, self.planned, self.rivals = rows.asleep, rows.clock, rows.planned, rows.rivals
+        self.active, self.blocked, self.last, self.sm_of = rows.active, rows.blocked, rows.last, rows.sm_of
+        self.dispatched, self.taken, self.multiplies = rows.dispatched, rows.taken, rows.multiplies
+        self.members, self.due_first, self.due_next = rows.members, rows.due_first, rows.due_next
+        self.due_at, self.due_takes = rows.due_at, rows.due_takes
+        self.port_free, self.port_user = rows.port_free, rows.port_user
+        self.port_turn, self.port_takes = rows.port_turn, rows.port_takes
+        self.tensor_port, self.mio_port = rows.tensor, rows.mio
+
+    def take_columns(self) -> None:
+        """Share the columns of warps."""
+        warps = self.warps
+        self.ready, self.port_of, self.age, self.number = warps.ready, warps.port_of, warps.age, warps.number
+        self.issued, self.at, self.stalled, self.reason = warps.issued, warps.at, warps.stalled, warps.reason
+        self.home, self.segment, self.trip, self.barred = warps.home, warps.segment, warps.trip, warps.barred
+        self.held, self.watched, self.drained = warps.held, warps.watched, warps.drained
+        self.board, self.board_reason = warps.board, warps.board_reason
+
+    # --- choice ---
+
+    def horizon(self, smsp: int, now: int) -> int:
+        """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
+        launch = self.warps.next_launch(self.sm_of[smsp], now)
+        if self.blocked[smsp]:
+            return min(launch, self.barriers.soonest_release(now))
+        return launch
+
+    def choose(self, smsp: int, clock: int) -> int:
+        """
+        Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
+
+        Of several those whose instruction goes to the MIO, names no scoreboard, or has not waited beyond the stall
+        before it, then those of the CTA that came first, and of one CTA the warp that issued last, then the one that
+        has waited longest (D4).
+        ``others_at`` is the earliest cycle of those that are not chosen.
+        """
+        chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
+        mio = smsp + self.mio_port
+        for place in range(smsp, smsp + self.active[smsp]):
+            warp = self.members[place]
+            at = self.ready[warp]
+            free = self.port_free[self.port_of[warp]]
+            if free > at:  # noqa: PLR1730 - max and min cost a call where this is interpreted
+                at = free
+            if at < clock:  # noqa: PLR1730
+                at = clock
+            if at > best:
+                if at < others:  # noqa: PLR1730
+                    others = at
+                continue
+            # The age of its CTA's first warp: one number for all warps of a CTA.
+            rank = self.age[warp] - self.number[warp]
+            if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp] and self.port_of[warp] != mio:
+                rank += RANK_OF_WAITED
+            turn = -1 if warp == last else self.issued[warp]
+            if at < best or rank < first or (rank == first and turn < issued):
+                others = best
+                chosen, best, first, issued = warp, at, rank, turn
+            else:
+                others = at
+        self.chosen_at, self.others_at = best, others
+        return chosen
+
+    # --- issue ---
+
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call
+        """
+        Issue every instruction that can be decided at a cycle; return that of the next one, or ``NEVER``.
+
+        The warp that issued last goes on without a choice before the cycle at which another one could issue. So does,
+        at the cycle that was planned for it, the one whose turn it is, unless warps have come in between.
+
+        Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
+        """
+        horizon = self.horizon(smsp, now)
+        clock = max(self.clock[smsp], now)
+        chosen, at, others = self.planned[smsp], now, self.rivals[smsp]
+        if self.asleep[smsp] != now:
+            chosen = -1
+        self.planned[smsp] = self.asleep[smsp] = -1
+        while True:
+            if chosen < 0:
+                chosen = self.choose(smsp, clock)
+                if chosen < 0:
+                    return NEVER
+                at, others = self.chosen_at, self.others_at
+            code = self.at[chosen]
+            kind = self.kind[code]
+            if at > now and (kind != PIPE or at >= horizon):
+                self.clock[smsp] = clock
+                self.planned[smsp], self.rivals[smsp] = chosen, others
+                return at
+            port, active = self.port_of[chosen], self.active[smsp]
+            # A warp that waits for its own instruction before counts as waiting for a fixed latency.
+            own = kind == PIPE and self.port_user[port] == chosen
+            self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
+            self.take(port, at)
+            self.last[smsp] = chosen
+            self.instructions += 1
+            clock = at + 1
+            if self.dispatches[code]:
+                clock += self.mufu_dispatch
+                self.dispatched[smsp] = clock
+            self.clock[smsp] = clock
+            if kind == PIPE:
+                self.issue_pipe(smsp, chosen, at)
+            else:
+                self.issue_beyond(smsp, chosen, at)
+                if kind == BAR:
+                    # It looks again behind the SMSPs that the barrier releases.
+                    return now
+            same = self.active[smsp] == active
+            # No other instruction changes who is at a barrier; one that exits may let others return in its place.
+            if self.held[chosen] or (kind != PIPE and (kind == EXIT or not same)):
+                horizon = self.horizon(smsp, now)
+            # What the others wait for comes no sooner for it: none is ready before ``others``.
+            if same and kind != EXIT:
+                at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
+                if at < others:
+                    continue
+            chosen = -1
+
+    def take(self, port: int, at: int) -> None:
+        """Remember the cycle at which a port is taken, in the place of the one longest ago."""
+        self.port_takes[port + self.port_turn[port]] = at
+        self.port_turn[port] = self.port_turn[port] + 1 & TAKES_MASK
+
+    def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
+        """Issue an instruction of the SMSP's own pipes."""
+        code, port = self.at[warp], self.port_of[warp]
+        self.port_free[port], self.port_user[port] = at + self.interval[code], warp
+        if self.takes[code]:
+            self.slow_mma(smsp, at, self.takes[code])
+        if port == smsp + self.tensor_port:
+            self.multiplies[smsp] = code
+            if self.due_first[smsp] < self.due_next[smsp]:
+                self.slow_by_reads(smsp, at)
+        if self.write[code] >= 0:
+            self.warps.hold_board(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
+        if self.watched[warp] and self.activity[code] >= 0:
+            self.note(warp, at, at + self.latency[code])
+        self.advance(warp, at)
+
+    def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
+        """Issue an instruction of any kind but ``PIPE``."""
+        code = self.at[warp]
+        kind = self.kind[code]
+        landed = at
+        if kind in (SHARED, LDGSTS, GLOBAL):
+            landed = self.lsu.issue(smsp, warp, at)
+            if self.takes[code] and self.lsu.reads_registers(kind):
+                self.note_reads(smsp, self.mio.collected, self.takes[code])
+        elif kind == COMMIT:
+            self.lsu.commit(smsp, warp, at)
+        if self.watched[warp] and self.activity[code] >= 0:
+            self.note(warp, at, landed)
+        if kind == EXIT:
+            self.warps.leave(warp, at + 1)
+        else:
+            if kind == BAR and self.barriers.arrive(warp, at):
+                self.lsu.fence(self.sm_of[smsp])
+            self.advance(warp, at)
+
+    # --- the tensor core beside register reads ---
+
+    def slow_mma(self, smsp: int, at: int, hundredths: int) -> None:
+        """
+        Let what reads registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
+
+        Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
+        beyond its interval; whole cycles are taken when they are full.
+        """
+        tensor = smsp + self.tensor_port
+        free = self.port_free[tensor]
+        if free > at:
+            taken = self.taken[smsp] + hundredths
+            self.port_free[tensor] = free + taken // PERCENT
+            self.taken[smsp] = taken % PERCENT
+
+    def note_reads(self, smsp: int, at: int, hundredths: int) -> None:
+        """Let a memory instruction do so at the cycle at which its registers are read (D23)."""
+        if self.port_free[smsp + self.tensor_port] > at:
+            self.slow_mma(smsp, at, hundredths)
+            return
+        place = smsp + 2 * (self.due_next[smsp] & DUE_MASK)
+        self.due_at[place], self.due_takes[place] = at, hundredths
+        self.due_next[smsp] += 1
+        self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - DUE)
+
+    def slow_by_reads(self, smsp: int, at: int) -> None:
+        """Let memory instructions delay the mma.sync that issues while their registers are read, not one behind it."""
+        tensor = smsp + self.tensor_port
+        while self.due_first[smsp] < self.due_next[smsp]:
+            place = smsp + 2 * (self.due_first[smsp] & DUE_MASK)
+            if self.due_at[place] >= self.port_free[tensor]:
+                return
+            self.due_first[smsp] += 1
+            if self.due_at[place] >= at:
+                self.slow_mma(smsp, self.due_at[place], self.due_takes[place])
+
+    # --- stall reasons ---
+
+    def account(self, warp: int, at: int, free: int, throttle: int) -> None:
+        """Charge the cycles since the last issue to stall reasons, and this one to "selected"."""
+        begin = self.issued[warp] + 1
+        if at > begin:
+            # Each reason lasts until its cycle. In the cycles that remain, another warp was selected.
+            record = self.record
+            begin = record.charge(warp, begin, self.stalled[warp], WAIT)
+            begin = record.charge(warp, begin, self.ready[warp], self.reason[warp])
+            if at > begin:
+                begin = self.throttled(warp, begin, free, throttle)
+                begin = record.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
+                record.charge(warp, begin, at, NOT_SELECTED)
+        self.stalls[SELECTED] += 1
+        if self.watched[warp]:
+            self.record.span(warp, at, at + 1, SELECTED)
+        self.issued[warp] = at
+
+    def throttled(self, warp: int, begin: int, free: int, reason: int) -> int:
+        """
+        Charge the wait for a port; return the cycle at which it is free.
+
+        In the cycles of it at which another warp got the port this one could have been issued, too: it was not
+        selected.
+        """
+        if free <= begin:
+            return begin
+        port, turn, count = self.port_of[warp], self.port_turn[self.port_of[warp]], 0
+        while count < TAKES and self.port_takes[port + (turn - count - 1 & TAKES_MASK)] >= begin:
+            count += 1
+        for back in range(count, 0, -1):
+            cycle = self.port_takes[port + (turn - back & TAKES_MASK)]
+            if cycle < free:
+                begin = self.record.charge(warp, begin, cycle, reason)
+                begin = self.record.charge(warp, begin, cycle + 1, NOT_SELECTED)
+        return self.record.charge(warp, begin, free, reason)
+
+    def note(self, warp: int, at: int, landed: int) -> None:
+        """Log an instruction of a watched CTA."""
+        tiles = self.trip[warp] * self.tiles[self.segment[warp]]
+        self.record.note(warp, self.at[warp] // CODE_WIDTH, tiles, at, landed, self.stalled[warp])
+
+    # --- the next instruction ---
+
+    def advance(self, warp: int, at: int) -> None:
+        """Move a warp to its next instruction, and find the first cycle at which that may issue."""
+        code = self.at[warp]
+        self.stalled[warp] = self.ready[warp] = at + self.stall[code]
+        self.reason[warp] = WAIT
+        if self.is_branch[code]:
+            self.warps.wait_until(warp, at + self.latency[code], BRANCH_RESOLVING)
+        code += CODE_WIDTH
+        segment = self.segment[warp]
+        if code == self.end[segment]:
+            code = self.next_trip(warp, segment)
+        self.at[warp] = code
+        self.port_of[warp] = self.home[warp] + self.port[code]
+        if self.gated[code]:
+            self.gate(warp, code)
+        if self.barred[warp]:
+            self.barriers.join(warp, code)
+            if self.held[warp]:
+                return
+        if self.gated[code]:
+            self.warps.fetch(warp)
+            if self.awaits[code]:
+                self.warps.await_slice(warp)
+
+    def next_trip(self, warp: int, segment: int) -> int:
+        """Begin another trip of a segment, or the next one that has code; return its first instruction."""
+        self.trip[warp] += 1
+        while self.trip[warp] >= self.trips[segment] or self.first[segment] == self.end[segment]:
+            segment += 1
+            self.trip[warp] = 0
+        self.segment[warp] = segment
+        return self.first[segment]
+
+    def gate(self, warp: int, code: int) -> None:
+        """Delay the next instruction until its scoreboards, commit groups and stores allow it."""
+        waits, board = self.waits[code], warp
+        while waits:
+            if waits & 1:
+                self.warps.wait_until(warp, self.board[board], self.board_reason[board])
+            waits >>= 1
+            board += 1
+        kind = self.kind[code]
+        if kind == DEPBAR:
+            self.warps.wait_until(warp, self.warps.group_complete(warp, self.pending[code]), LONG_SCOREBOARD)
+        elif kind == EXIT:
+            self.warps.wait_until(warp, self.drained[warp], DRAIN)

@@ -1,0 +1,367 @@
+"""
+Warps and their CTAs: slots, launch and leave, scoreboards, commit groups, and which warps an SMSP chooses from.
+
+In silicon: the warp slots of an SM, each with its program counter, six scoreboards and its commit groups. A CTA has its
+slots from its launch until its last warp exits. A warp that waits at a barrier, or for another CTA, is not eligible.
+Figures: ``smsps``, ``ports``, ``queue_depth``, ``launch_delay``, ``constant_miss``, ``semaphore``.
+State: a row of integers for each warp, for each SMSP and for each CTA slot.
+Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line is there; the
+longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A split-K slice goes on
+``semaphore`` cycles after the CTA before it.
+
+>>> from doubles.by_hand import quiet
+>>> warps = quiet().warps
+>>> warps.hand(sm=0, cta=0, at=0, observed=0)
+>>> warps.launch(slot=0, at=0)
+>>> warps.hold_board(0, 2, free=5000, reason=LONG_SCOREBOARD)
+>>> warps.active[0], warps.blocked[0], warps.board[2]
+(1, 0, 5000)
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.sim.columns import side_by_side, zeros
+from gpusim.sim.core.calendar import Calendar
+from gpusim.sim.core.constants import (
+    DUE,
+    GROUPS,
+    LINE_WIDTH,
+    MIO,
+    NEVER,
+    PORT_WIDTH,
+    RETIRED,
+    SMSP_COLUMNS,
+    TAKES,
+    TENSOR,
+    TIMED,
+    WARP_WIDTH,
+    WOKEN,
+)
+from gpusim.sim.core.icache import ICache
+from gpusim.sim.core.log import WarpRecord
+from gpusim.sim.stall_reasons import IMC_MISS, LONG_SCOREBOARD, NO_INSTRUCTION, SHORT_SCOREBOARD, WAIT
+from gpusim.units import SCOREBOARDS
+
+if TYPE_CHECKING:
+    from gpusim.sim.columns import CodeRows, Data
+    from gpusim.sim.figures import Figures
+
+
+def whole_lines(count: int) -> int:
+    """Return the integers of the lines of memory that hold so many; odd numbers of them spread best over a cache."""
+    return ((count + LINE_WIDTH - 1) // LINE_WIDTH | 1) * LINE_WIDTH
+
+
+class SmspRows:
+    """
+    Columns of SMSPs, side by side; behind an SMSP's own lie its warps, its ports, its MIO queue and its register reads.
+
+    An SMSP is the place of its row, a port the place of its own one, which the cycles at which it was taken follow.
+    Rows of CTA slots follow those of SMSPs: the calendar's events are both.
+
+    Attributes:
+        width: Integers from one SMSP to the next.
+        count: SMSPs of all SMs.
+        events: The columns of the calendar.
+        tensor, mio: Integers from an SMSP to its tensor core's port, and to that of the MIO.
+        ... : Columns of the units that they are named in.
+    """
+
+    def __init__(self, figures: "Figures", sms: int, slots: int, warps: int) -> None:
+        """Lay out the SMSPs of some SMs, each with slots for so many CTAs of so many warps."""
+        ports = whole_lines(SMSP_COLUMNS + slots * warps)
+        queue = ports + figures.ports * PORT_WIDTH
+        due = queue + figures.queue_depth
+        self.width, self.count = whole_lines(due + 2 * DUE), sms * figures.smsps
+        row = side_by_side(self.count + sms * slots, self.width)
+        self.events = row[:4]
+        # warps, smsp
+        self.asleep, self.clock, self.planned, self.rivals = row[4:8]
+        self.active, self.blocked, self.last, self.sm_of, self.dispatched, self.taken, self.multiplies = row[8:15]
+        self.members = row[SMSP_COLUMNS]
+        # mio
+        self.mio_free, self.left, self.roomless, self.queue_at, self.queued = row[15:20]
+        self.queue = row[queue]
+        # Register reads of memory instructions that may delay the next mma.sync: smsp.
+        self.due_first, self.due_next = row[20:22]
+        self.due_at, self.due_takes = row[due], row[due + 1]
+        # Ports: when each is free, who took it last, when it was taken.
+        behind = row[ports:]
+        self.port_free, self.port_user, self.port_turn, self.port_takes = behind[:4]
+        self.tensor, self.mio = (figures.ports - TENSOR) * PORT_WIDTH, (figures.ports - MIO) * PORT_WIDTH
+        for number in range(self.count):
+            smsp = number * self.width
+            self.asleep[smsp], self.sm_of[smsp] = NEVER, number // figures.smsps
+            self.last[smsp] = self.planned[smsp] = -1
+            for port in range(smsp, smsp + figures.ports * PORT_WIDTH, PORT_WIDTH):
+                self.port_user[port] = -1
+                for turn in range(TAKES):
+                    self.port_takes[port + turn] = -1
+
+
+class Warps:
+    """
+    The warps of all SMs, and the CTAs that they belong to.
+
+    A warp is the place of its row; so is a CTA slot the number of its place, ``slots`` for each SM.
+
+    Attributes:
+        record: What is written down of them.
+        ended: The CTA that ended last, or -1; ``ended_at``, ``ended_sm`` and ``ended_launched`` are the cycle after its
+            last exit, its SM, and the cycle of its launch.
+    """
+
+    def __init__(  # noqa: PLR0917 - called positionally by both executions
+        self,
+        figures: "Figures",
+        code: "CodeRows",
+        data: "Data",
+        rows: SmspRows,
+        calendar: Calendar,
+        icache: ICache,
+        slots: int,
+    ) -> None:
+        """
+        Build empty slots.
+
+        Args:
+            figures: Those of the machine.
+            code: The code of all CTAs.
+            data: What CTAs execute: programs, and which waits for which.
+            rows: The SMSPs.
+            calendar: Where SMSPs and launches are scheduled.
+            icache: The instruction caches.
+            slots: CTAs that an SM holds at once.
+        """
+        self.launch_delay, self.constant_miss, self.semaphore = (
+            figures.launch_delay,
+            figures.constant_miss,
+            figures.semaphore,
+        )
+        self.smsps, self.slots, self.most_warps = figures.smsps, slots, code.warps
+        self.calendar, self.icache = calendar, icache
+        self.fetches, self.port, self.waits, self.awaits = code.fetches, code.port, code.waits, code.awaits
+        self.first, self.begins, self.warps_of = code.first, code.begins, code.warps_of
+        self.program, self.follows, self.followed = data.program, data.follows, data.followed
+        self.width, self.sm_of, self.asleep, self.planned = rows.width, rows.sm_of, rows.asleep, rows.planned
+        self.active, self.blocked, self.members = rows.active, rows.blocked, rows.members
+        sms = rows.count // self.smsps
+        self.past_smsps, self.cold = rows.count * self.width, zeros(sms, 1)
+        # CTAs, by slot
+        resident = sms * slots
+        self.cta, self.expected, self.soonest = zeros(resident, -1), zeros(resident, NEVER), zeros(sms, NEVER)
+        self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
+        self.observed, self.parked, self.awaiting = zeros(resident), zeros(resident), zeros(resident * code.warps)
+        self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
+        self.ended, self.ended_at, self.ended_sm, self.ended_launched = -1, 0, 0, 0
+        # Warps, by slot: what is read together is near
+        row = side_by_side(resident * code.warps, WARP_WIDTH)
+        self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
+        self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
+        self.return_free, self.committed, self.open_group, self.drained = row[15:19]
+        self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
+        self.tagged_apart, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
+        self.groups = zeros(resident * code.warps * GROUPS)
+        self.record = WarpRecord(self.number, self.watched)
+
+    # --- CTAs ---
+
+    def hand(self, sm: int, cta: int, at: int, observed: int) -> None:
+        """Send a CTA to an SM, where it may issue from a cycle on."""
+        slot = sm * self.slots
+        while self.cta[slot] >= 0:
+            slot += 1
+        self.cta[slot] = cta
+        self.expected[slot] = at
+        self.soonest[sm] = min(self.soonest[sm], at)
+        self.observed[slot] = observed
+        self.calendar.schedule(self.past_smsps + slot * self.width, 2 * at + TIMED)
+
+    def next_launch(self, sm: int, now: int) -> int:
+        """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
+        return min(now + self.launch_delay, self.soonest[sm])
+
+    def launch(self, slot: int, at: int) -> None:
+        """Make a CTA resident; its warps go to the SMSPs in turn, from the one with the fewest warps on (D13)."""
+        self.expected[slot] = NEVER
+        self.parked[slot], self.slot_of[self.cta[slot]] = 0, slot
+        sm = slot // self.slots
+        self.soonest[sm] = NEVER
+        for other in range(sm * self.slots, (sm + 1) * self.slots):
+            self.soonest[sm] = min(self.soonest[sm], self.expected[other])
+        warps = self.warps_of[self.program[self.cta[slot]]]
+        self.launched[slot] = at
+        self.remaining[slot], self.accepted[slot] = warps, 0
+        fewest = self.emptiest(sm)
+        for number in range(warps):
+            warp = (slot * self.most_warps + number) * WARP_WIDTH
+            smsp = (sm * self.smsps + (fewest + number) % self.smsps) * self.width
+            self.start(warp, slot, number, smsp, at)
+            if self.cold[sm]:
+                # The first CTA of each SM misses the constant cache for the kernel's parameters.
+                begin = self.record.charge(warp, at, at + self.constant_miss, IMC_MISS)
+                self.issued[warp] = begin - 1
+                self.stalled[warp] = self.ready[warp] = begin
+            self.members[smsp + self.active[smsp]] = warp
+            self.active[smsp] += 1
+            self.planned[smsp] = -1
+            self.fetch(warp)
+            self.wake(smsp, self.ready[warp])
+        self.cold[sm] = 0
+
+    def emptiest(self, sm: int) -> int:
+        """Return the SMSP of an SM, by number, that has the fewest warps; of several the first."""
+        base, fewest = sm * self.smsps * self.width, 0
+        for number in range(1, self.smsps):
+            smsp, least = base + number * self.width, base + fewest * self.width
+            if self.active[smsp] + self.blocked[smsp] < self.active[least] + self.blocked[least]:
+                fewest = number
+        return fewest
+
+    def start(self, warp: int, slot: int, number: int, smsp: int, at: int) -> None:
+        """Reset the row of a warp to the first instruction of its program, which may issue at a cycle."""
+        cta = self.cta[slot]
+        segment = self.begins[self.program[cta]]
+        self.age[warp] = cta * self.most_warps + number
+        self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
+        self.slot[warp] = slot
+        self.segment[warp], self.trip[warp], self.at[warp] = segment, 0, self.first[segment]
+        self.port_of[warp] = smsp + self.port[self.first[segment]]
+        self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
+        self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
+        self.barred[warp] = self.held[warp] = 0
+        for board in range(warp, warp + SCOREBOARDS):
+            self.board[board] = 0
+            self.board_reason[board] = SHORT_SCOREBOARD
+
+    def leave(self, warp: int, at: int) -> None:
+        """Remove a warp that has issued its last instruction, and its CTA with the last one."""
+        slot = self.slot[warp]
+        self.remove(self.home[warp], warp)
+        if self.watched[warp]:
+            self.record.note(warp, RETIRED, self.home[warp] // self.width % self.smsps, at, at, at)
+        self.remaining[slot] -= 1
+        if self.remaining[slot] == 0:
+            # Exits come in order of time, so this warp is the last of its CTA.
+            self.ended, self.ended_at = self.cta[slot], at
+            # Its release waits until the L2 has all that its warps have stored.
+            self.raise_semaphore(self.ended, max(at, self.accepted[slot]))
+            self.slot_of[self.ended] = -1
+            self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
+            self.cta[slot] = -1
+
+    # --- eligible warps of an SMSP ---
+
+    def wake(self, smsp: int, at: int) -> None:
+        """Let an SMSP that sleeps beyond a cycle look for an instruction again in the current one."""
+        if self.asleep[smsp] > at:
+            self.asleep[smsp] = -1
+            self.calendar.schedule(smsp, 2 * self.calendar.cycle + WOKEN)
+
+    def remove(self, smsp: int, warp: int) -> None:
+        """Take a warp out of those that its SMSP chooses from."""
+        last, place = smsp + self.active[smsp] - 1, smsp
+        while self.members[place] != warp:
+            place += 1
+        for after in range(place, last):
+            self.members[after] = self.members[after + 1]
+        self.active[smsp] -= 1
+
+    def block(self, warp: int) -> None:
+        """Let a warp be ineligible until ``unblock``."""
+        smsp = self.home[warp]
+        self.remove(smsp, warp)
+        self.blocked[smsp] += 1
+
+    def unblock(self, warp: int) -> None:
+        """Put a warp back among those that its SMSP chooses from, by age."""
+        smsp = self.home[warp]
+        self.blocked[smsp] -= 1
+        place = smsp + self.active[smsp]
+        while place > smsp and self.age[self.members[place - 1]] > self.age[warp]:
+            self.members[place] = self.members[place - 1]
+            place -= 1
+        self.members[place] = warp
+        self.active[smsp] += 1
+        self.planned[smsp] = -1
+        self.wake(smsp, self.ready[warp])
+
+    # --- what a warp waits for ---
+
+    def wait_until(self, warp: int, cycle: int, reason: int) -> None:
+        """Delay the next instruction; the longest wait gives the reason."""
+        if cycle > self.ready[warp]:
+            self.ready[warp] = cycle
+            self.reason[warp] = reason
+
+    def fetch(self, warp: int) -> None:
+        """Let a warp wait for the instruction line that its next instruction begins (D7)."""
+        line = self.fetches[self.at[warp]]
+        if line >= 0:
+            there = self.icache.fetch(self.sm_of[self.home[warp]], line, self.ready[warp])
+            self.wait_until(warp, there, NO_INSTRUCTION)
+
+    def hold_board(self, warp: int, board: int, free: int, reason: int) -> None:
+        """Hold a scoreboard until a cycle; of several instructions that hold it, the last one frees it."""
+        board += warp
+        if free >= self.board[board]:
+            self.board[board] = free
+            self.board_reason[board] = reason
+
+    def delay_load(self, warp: int, board: int, landed: int, later: int) -> None:
+        """
+        Delay a load that is in flight, and the warp where its next instruction waits for it.
+
+        Args:
+            warp: The warp.
+            board: Place of the scoreboard that the load holds, alone or with others.
+            landed: Until when it was to hold it.
+            later: Until when it holds it now.
+        """
+        if self.board[board] < landed:
+            return
+        self.loads_free[warp] = max(self.loads_free[warp], later)
+        self.board[board] = max(self.board[board], later)
+        if self.waits[self.at[warp]] >> board - warp & 1:
+            self.wait_until(warp, later, LONG_SCOREBOARD)
+            self.planned[self.home[warp]] = -1
+
+    def commit(self, warp: int) -> None:
+        """Close the open commit group, at no cost beyond its queues (D36). Groups complete in order."""
+        done, count = self.open_group[warp], self.committed[warp]
+        if count > 0:
+            done = max(done, self.groups[warp // WARP_WIDTH * GROUPS + (count - 1) % GROUPS])
+        self.groups[warp // WARP_WIDTH * GROUPS + count % GROUPS] = done
+        self.committed[warp] = count + 1
+        self.open_group[warp] = 0
+
+    def group_complete(self, warp: int, pending: int) -> int:
+        """Return the cycle from which at most so many of a warp's commit groups are pending."""
+        done = self.committed[warp] - pending
+        return self.groups[warp // WARP_WIDTH * GROUPS + (done - 1) % GROUPS] if done > 0 else 0
+
+    def await_slice(self, warp: int) -> None:
+        """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
+        slot = self.slot[warp]
+        before = self.follows[self.cta[slot]]
+        if before < 0:
+            return
+        if self.finished[before] >= 0:
+            self.wait_until(warp, self.finished[before] + self.semaphore, LONG_SCOREBOARD)
+            return
+        self.block(warp)
+        self.awaiting[slot * self.most_warps + self.parked[slot]] = warp
+        self.parked[slot] += 1
+
+    def raise_semaphore(self, cta: int, at: int) -> None:
+        """Return the warps that wait for a CTA to their SMSPs."""
+        self.finished[cta] = at
+        after = self.followed[cta]
+        slot = self.slot_of[after] if after >= 0 else -1
+        if slot < 0:
+            return
+        for place in range(slot * self.most_warps, slot * self.most_warps + self.parked[slot]):
+            warp = self.awaiting[place]
+            self.wait_until(warp, at + self.semaphore, LONG_SCOREBOARD)
+            self.unblock(warp)
+        self.parked[slot] = 0
