@@ -20,6 +20,16 @@ FOLDERS = sorted({Path(name).parent.as_posix() for name in TREES})
 MOST_MODULES = 20
 MOST_LOOSE = 8
 
+# A unit of the core is read on a few pages, a method of it on one; a request of more fields is a row.
+CORE = "sim/core/"
+MOST_LINES_OF_A_UNIT = 420
+MOST_LINES_OF_A_METHOD = 60
+MOST_ARGUMENTS = 7
+MOST_READERS = 3
+
+# What every unit of an SM is about: the columns of warps.
+SHARED_CLASS = "Warps"
+
 # Functions that users call, so that gpusim.load can be one.
 FUNCTIONS = ("load", "simulate", "verify", "compare", "explain", "tune", "sweep")
 
@@ -117,6 +127,72 @@ def test_a_room_has_at_most_twenty_modules(folder):
     modules = [name for name in TREES if Path(name).parent.as_posix() == folder and Path(name).name != "__init__.py"]
 
     assert len(modules) <= MOST_MODULES
+
+
+def classes_of_the_core():
+    """Its classes, by module and name."""
+    return {
+        f"{name.removeprefix(CORE)} {node.name}": node
+        for name, tree in TREES.items()
+        if name.startswith(CORE)
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def lines_of(node):
+    """Lines of a class or function, docstrings included."""
+    return node.end_lineno - node.lineno + 1
+
+
+@pytest.mark.parametrize("unit", classes_of_the_core().values(), ids=classes_of_the_core())
+def test_a_unit_of_the_core_is_small_and_so_are_its_methods(unit):
+    methods = [node for node in unit.body if isinstance(node, ast.FunctionDef)]
+
+    assert lines_of(unit) <= MOST_LINES_OF_A_UNIT
+    assert [method.name for method in methods if lines_of(method) > MOST_LINES_OF_A_METHOD] == []
+    for method in methods:
+        named = method.args.args + method.args.kwonlyargs
+        assert len([argument for argument in named if argument.arg != "self"]) <= MOST_ARGUMENTS, method.name
+
+
+@cache
+def units_held():
+    """Attribute -> the class of the unit that it is, as the types of the core say."""
+    found = (
+        re.findall(r"^    cdef (?:readonly )?([A-Z]\w+) (\w+)$", types.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for types in (rooms.PACKAGE / CORE).glob("*.pxd")
+    )
+    held = {attribute: name for pairs in found for name, attribute in pairs}
+    return held | {"rows": "SmspRows", "cache": "Lines", "stage": "DataStage"}
+
+
+def read_of_others(tree):
+    """The attributes of other units that a module names, each with their class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            owner = getattr(node.value, "attr", getattr(node.value, "id", None))
+            if owner in units_held():
+                yield units_held()[owner], node.attr
+
+
+def test_an_attribute_of_a_unit_is_read_by_few_others():
+    methods = {
+        (node.name, method.name)
+        for node in classes_of_the_core().values()
+        for method in node.body
+        if isinstance(method, ast.FunctionDef)
+    }
+    readers = defaultdict(set)
+    for name, tree in TREES.items():
+        if name.startswith(CORE):
+            for owner, attribute in set(read_of_others(tree)) - methods:
+                readers[owner, attribute].add(name)
+
+    assert ("L2", "lines") in readers
+    assert {
+        read for read, modules in readers.items() if len(modules) > MOST_READERS and read[0] != SHARED_CLASS
+    } == set()
 
 
 def test_few_modules_lie_loose():
