@@ -9,8 +9,8 @@ import pytest
 
 from gpusim.cuda.compiler import find_compiler
 from gpusim.errors import BadInput, CheckFailed
-from gpusim.families.gemm.cutlass.parameters import launch_structure
-from gpusim.families.gemm.timed import TimedTileKernel
+from gpusim.families.gemm.cutlass.structure import fitting_structure
+from gpusim.families.registry import family_of
 from gpusim.lab.cutlass_kernels import build, headers, source
 from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.lower.sass.cubin import kernel_names
@@ -62,10 +62,19 @@ def kernel_of(name):
     return UserKernel(f"{name}.cubin", data, entry, 90)
 
 
-def timed(row):
-    kernel = TimedTileKernel(scenario_of(row), load_machine("h200"))
+def timed(scenario):
+    (kernel,) = family_of(scenario).timing.timed_kernels(scenario, load_machine("h200"))
+    return kernel
+
+
+def built(row):
+    kernel = timed(scenario_of(row))
     kernel.user = kernel_of(row["name"])
     return kernel
+
+
+def launch_structure(scenario, kernel, size):
+    return fitting_structure(timed(scenario).launch_structures, scenario, kernel, size)
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -92,7 +101,7 @@ def test_the_name_decides_between_structures_of_one_size():
 
 def test_a_size_that_no_structure_has_is_refused():
     row = FIRST["g_f16_128x128x32_s3"]
-    kernel = TimedTileKernel(scenario_of(row), load_machine("h200"))
+    kernel = timed(scenario_of(row))
 
     with pytest.raises(BadInput, match=r"^mine takes 24 bytes of parameters, its launch has 128$"):
         kernel.packed("mine", 24, 32)
@@ -130,7 +139,7 @@ def test_executed_instructions_registers_and_shared_memory_are_the_measured_ones
     """
     The analytic iterators branch around the padding, so warps differ. One stands for all, within 0.8 %.
     """
-    kernel = timed(row)
+    kernel = built(row)
     stream = kernel.compiled().stream
     executed = stream.instructions_per_warp * kernel.lanes().warps * len(kernel.launched)
     counted = row["counters"][EXECUTED]
@@ -144,7 +153,7 @@ def test_executed_instructions_registers_and_shared_memory_are_the_measured_ones
 
 @pytest.mark.compiler("nvcc")
 def test_a_kernel_of_another_tile_is_refused_where_it_departs():
-    kernel = TimedTileKernel(scenario_of(FIRST["g_f16_128x128x64_s3"]), load_machine("h200"))
+    kernel = timed(scenario_of(FIRST["g_f16_128x128x64_s3"]))
     kernel.user = kernel_of("g_f16_128x128x32_s3")
 
     with pytest.raises(CheckFailed, match=r"^after barrier 0 the schedule has 32 LDGSTS, the kernel executes 16"):

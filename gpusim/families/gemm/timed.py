@@ -12,7 +12,8 @@ from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Specialisation
 from gpusim.element_types import Mma
 from gpusim.errors import BadInput
-from gpusim.families.gemm.cutlass.parameters import launch_structure
+from gpusim.families.gemm.cutlass.parameters import GEMM_STRUCTURES
+from gpusim.families.gemm.cutlass.structure import LaunchStructure, fitting_structure
 from gpusim.families.gemm.data import TileData
 from gpusim.families.gemm.estimated import estimated_stream, uniform_k_tiles
 from gpusim.families.gemm.gemm import GemmProblem
@@ -209,10 +210,15 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
         turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
         return Repetition(runs.prologue, runs.iterations, runs.tail + runs.epilogue, turn)
 
+    @property
+    def launch_structures(self) -> tuple[LaunchStructure, ...]:
+        """Parameter structures of CUTLASS's kernels of this kind of problem."""
+        return GEMM_STRUCTURES
+
     def packed(self, kernel: str, size: int, k_iterations: int) -> bytes:
         """Return the parameter structure of a launch: that of ``kernels_cuda``, or of a CUTLASS kernel."""
         if size != self.parameters.itemsize:
-            structure = launch_structure(self.scenario, kernel, size)
+            structure = fitting_structure(self.launch_structures, self.scenario, kernel, size)
             if structure is not None:
                 return structure.pack(self.scenario, self.pointers)
         return super().packed(kernel, size, k_iterations)
@@ -293,5 +299,11 @@ def _lender(scenario: GemmScenario, machine: Machine) -> TimedTileKernel:
 
 def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:
     """Return the kernels of a scenario in launch order."""
-    first = TimedTileKernel(scenario, machine)
-    return (first, TimedReduction(scenario, machine)) if scenario.problem.reduces else (first,)
+    return with_reduction(TimedTileKernel(scenario, machine))
+
+
+def with_reduction(first: TimedTileKernel) -> tuple[TimedKernel[Op], ...]:
+    """Return a tile kernel, and after it the reduction of a parallel split-K."""
+    if not first.scenario.problem.reduces:
+        return (first,)
+    return first, TimedReduction(first.scenario, first.machine)

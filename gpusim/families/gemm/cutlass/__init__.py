@@ -1,5 +1,6 @@
 """
-CUTLASS's own kernels of a GEMM or convolution: how they are launched, and what their code is estimated to be.
+CUTLASS's own kernels of a matrix product: what they are launched with, and what their code is estimated to be.
 
-Its face is ``launch_structure``, ``CutlassLowering`` and ``registers_per_thread``. It never knows how long they take.
+Its face is ``LaunchStructure``, ``GEMM_STRUCTURES``, ``CutlassLowering`` and ``registers_per_thread``. It never knows
+how long they take.
 """

@@ -77,11 +77,12 @@ def test_what_the_kernel_does_not_compute_is_refused(problem, kernel, message):
         scenario(KERNEL | kernel, **problem)
 
 
-def test_its_family_is_that_of_convolutions_whose_stages_are_the_gemms():
+def test_its_family_is_that_of_convolutions_which_takes_the_gemms_stages():
     family = family_of(scenario())
 
     assert family.folder == "gpusim.families.conv"
-    assert family.stage("timed").__name__ == "gpusim.families.gemm.timed"
+    assert family.stage("schedule").__name__ == "gpusim.families.gemm.schedule"
+    assert family.stage("timed").__name__ == "gpusim.families.conv.timed"
 
 
 def test_the_filter_lies_along_columns_and_the_output_gradient_along_k():
