@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import gpusim
-from gpusim.cli import app, main
+from gpusim.cli import COMMANDS, main
 from gpusim.families.registry import kinds
 from gpusim.machine.keys import FigureKey, figure_keys
 from gpusim.results import result
@@ -70,13 +70,8 @@ def printed(*arguments: str) -> str:
 
 def commands() -> str:
     """Return a section for each command, with its help as the command line prints it."""
-    names = sorted(filter(None, (_command_name(command) for command in app.registered_commands)))
-    sections = [f"## gpusim {name}\n\n```text\n{printed(name, '--help')}\n```" for name in names]
+    sections = [f"## gpusim {name}\n\n```text\n{printed(name, '--help')}\n```" for name in sorted(COMMANDS)]
     return "\n\n".join(sections)
-
-
-def _command_name(command: Any) -> str:
-    return str(command.name or command.callback.__name__)
 
 
 def shipped_scenarios() -> str:

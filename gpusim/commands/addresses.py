@@ -2,8 +2,9 @@
 
 import re
 
+from gpusim.commands.options.addresses import AddressesOptions
 from gpusim.commands.output import print_json, print_text
-from gpusim.commands.scenario_source import read_any_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
 from gpusim.schedule.addresses import AddressStream, CtaId, Selection, block_of, stream
@@ -16,41 +17,37 @@ _INDEX = re.compile(r"[0-9]{1,10}")
 _MOST_INDICES = 1 << 22
 
 
-def print_addresses(  # one parameter for each option of the command
-    file: str,
-    overrides: tuple[str, ...],
-    name: str,
-    *,
-    ctaid: str,
-    threads: str | None,
-    k_tiles: str | None,
-    thread: int | None,
-    as_json: bool,
-) -> None:
+def print_addresses(options: AddressesOptions) -> None:
     """
     Print a stream as a table of integers, or one thread's events.
 
     Raises:
-        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, or an option does not apply to the
-            stream.
+        BadInput: The scenario, the stream, the CTA, the thread or a range is wrong, the stream is missing, or an option
+            does not apply to it.
     """
-    scenario = read_any_scenario(file, overrides)
-    kernel, place = family_of(scenario).schedules.kernels(scenario)[0], parse_ctaid(ctaid)
+    file, name = options.file, options.stream
+    if options.cutlass is not None and name is None:
+        file, name = None, file
+    text, threads, k_tiles = scenario_text(file, options.cutlass), options.threads, options.k_tiles
+    if name is None:
+        raise BadInput("addresses needs a STREAM (see `gpusim addresses --help`)")
+    scenario = read_any_scenario(text, options.overrides)
+    kernel, place = family_of(scenario).schedules.kernels(scenario)[0], parse_ctaid(options.ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:
         for option, given in (("--threads", threads), ("--k-tiles", k_tiles)):
             if given is not None:
                 raise BadInput(f"{option} must be left out for events, which are those of one --thread")
-        lines = events(kernel, block_of(kernel, place), thread or 0)
-        if as_json:
+        lines = events(kernel, block_of(kernel, place), options.thread or 0)
+        if options.as_json:
             print_json(lines, indent=None)
         else:
             print_text("\n".join([*_header(lines), *(" ".join(map(str, event)) for event in lines)]))
         return
-    if thread is not None:
+    if options.thread is not None:
         raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
     table = stream(kernel, name, place, selection)
-    if as_json:
+    if options.as_json:
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
     else:
         print_text(_aligned(table))

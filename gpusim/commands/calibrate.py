@@ -1,9 +1,9 @@
 """``gpusim calibrate``: runs the microbenchmarks on the GPU, and derives figures of a machine file from their CSV."""
 
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gpusim.commands.options.calibrate import CalibrateOptions
 from gpusim.commands.output import print_json, print_text, progress
 from gpusim.gpu.device import environment, gpu_slug
 from gpusim.machine.figure import printed_value
@@ -12,30 +12,6 @@ from gpusim.results.whole_file import refuse_taken
 
 if TYPE_CHECKING:
     from gpusim.lab.calibrate.derive import Derived
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrateOptions:
-    """
-    The options of ``gpusim calibrate``.
-
-    Attributes:
-        out: Folder of the CSV files; None takes the GPU's folder in reports/measured.
-        derived_from: Folder whose CSV files to derive from, instead of measuring; None measures.
-        machine: Machine file to write the figures into; None only prints them.
-        quick: Use fewer warps, strides and SMs.
-        only: Names of the benchmarks to run; empty runs all.
-        force: Replace earlier CSV files.
-        as_json: Print JSON.
-    """
-
-    out: Path | None
-    derived_from: Path | None
-    machine: Path | None
-    quick: bool
-    only: tuple[str, ...]
-    force: bool
-    as_json: bool
 
 
 def calibrate_machine(options: CalibrateOptions) -> None:

@@ -2,14 +2,15 @@
 
 import hashlib
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpusim import __version__
+from gpusim.commands.options.check import CheckOptions
 from gpusim.commands.output import check_folder, check_picture, complain, print_json, print_text, progress, written
-from gpusim.commands.scenario_source import NamedScenario, read_named
+from gpusim.commands.scenario_source import NamedScenario, read_named, scenario_texts
 from gpusim.cuda.trace import expected_of_all, stream_digest
 from gpusim.element_types import is_emulated
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError
@@ -39,37 +40,7 @@ CHECK_SCHEMA = "gpusim.check/1"
 """Form of the answers that ``--out`` keeps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
-    """
-    The options of ``gpusim check``.
-
-    Attributes:
-        overrides: Settings ``key=value``, in order.
-        recorded: Compare with existing records; no GPU is used.
-        record: Write a record of what is measured now.
-        gpu: Folder of one GPU's records; None accepts any.
-        seed: Seed of the random inputs.
-        overlay: File to draw the measured pipeline above the simulated one to; None draws nothing.
-        held_out_rows: Show held-out records, too; every look is noted in the log.
-        force: Replace an earlier overlay, and with ``record`` an earlier record.
-        out: File that keeps each answer as it comes; those that it has already are not computed again. None keeps none.
-        as_json: Print rows as JSON, with several files an object a line.
-    """
-
-    overrides: tuple[str, ...]
-    recorded: bool
-    record: bool
-    gpu: str | None
-    seed: int
-    overlay: Path | None
-    held_out_rows: bool
-    out: Path | None
-    force: bool
-    as_json: bool
-
-
-def check_scenarios(files: list[str], options: CheckOptions) -> int:
+def check_scenarios(options: CheckOptions) -> int:
     """
     Check every file; without files, every scenario that is recorded and not held out.
 
@@ -82,6 +53,7 @@ def check_scenarios(files: list[str], options: CheckOptions) -> int:
     Raises:
         BadInput: The options contradict each other.
     """
+    files = scenario_texts(options.files, options.cutlass) if options.files or options.cutlass else []
     _refuse_contradictions(files, options)
     kept = None if options.out is None else AnswersFile(options.out, CHECK_SCHEMA)
     if kept is not None and provenance.is_dirty(provenance.commit()):

@@ -1,10 +1,12 @@
 """``gpusim compare``: sets runs, scenarios and profiles beside each other, with what differs and what that did."""
 
+from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from gpusim.commands.machine import figure_row
+from gpusim.commands.options.compare import CompareOptions
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput
@@ -30,31 +32,7 @@ MOST_FIGURES = 16
 """Figures of machines that are printed; those that a user has set, come first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions:
-    """
-    The options of ``gpusim compare``.
-
-    Attributes:
-        overrides: Settings ``key=value``, which make the second side of one.
-        kernel, launch: Which launch of a report is meant, as of ``choose_launch``.
-        exact, stream: How scenarios are simulated.
-        png: File of the picture; None draws none.
-        force: Replace an earlier picture.
-        as_json: Print JSON.
-    """
-
-    overrides: tuple[str, ...]
-    kernel: str | None
-    launch: int | None
-    exact: bool | None
-    stream: str
-    png: Path | None
-    force: bool
-    as_json: bool
-
-
-def compare_sides(texts: list[str], options: CompareOptions) -> None:
+def compare_sides(options: CompareOptions) -> None:
     """
     Print what differs between sides, and what that did.
 
@@ -64,6 +42,7 @@ def compare_sides(texts: list[str], options: CompareOptions) -> None:
     """
     if options.png is not None:
         check_picture("--png", options.png)
+    texts = options.sides
     sides = _sides(texts, options)
     found = compare(*sides)
     rows = _rows(texts, options) if _is_run_and_report(texts) else None
@@ -80,7 +59,7 @@ def compare_sides(texts: list[str], options: CompareOptions) -> None:
             comparison_chart([(side.name, side.result) for side in sides if side.result is not None], aside)
 
 
-def _sides(texts: list[str], options: CompareOptions) -> list[ComparedSide]:
+def _sides(texts: Sequence[str], options: CompareOptions) -> list[ComparedSide]:
     if len(texts) < 2 and not options.overrides:
         raise BadInput("a comparison needs two sides, or one and --set KEY=VALUE, which makes the second")
     if len(texts) != 1 and options.overrides:
@@ -129,14 +108,14 @@ def _is_report(text: str) -> bool:
     return text.endswith(PROFILES)
 
 
-def _is_run_and_report(texts: list[str]) -> bool:
+def _is_run_and_report(texts: Sequence[str]) -> bool:
     return len(texts) == 2 and not _is_report(texts[0]) and _is_report(texts[1]) and (Path(texts[0]) / RESULT).is_file()
 
 
 # --- a run beside a report, figure by figure ---
 
 
-def _rows(texts: list[str], options: CompareOptions) -> dict[str, object]:
+def _rows(texts: Sequence[str], options: CompareOptions) -> dict[str, object]:
     directory, report = texts
     result, _ = read_run(Path(directory))
     launches = read_report(Path(report))
@@ -148,7 +127,7 @@ def _rows(texts: list[str], options: CompareOptions) -> dict[str, object]:
     return {"run": directory, "report": report, "measured": measured, "rows": _data(rows)}
 
 
-def _print_rows(texts: list[str], options: CompareOptions) -> None:
+def _print_rows(texts: Sequence[str], options: CompareOptions) -> None:
     result, _ = read_run(Path(texts[0]))
     launches = read_report(Path(texts[1]))
     chosen = launches[choose_launch(launches, result, options.kernel, options.launch)]

@@ -5,15 +5,16 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from gpusim import __version__
+from gpusim.commands.options.doctor import DoctorOptions
 from gpusim.commands.output import print_json, print_text
 from gpusim.gpu.doctor import Finding, hardware_findings
 from gpusim.sim.core.engine import engine
 
 
-def print_findings(*, as_json: bool) -> None:
+def print_findings(options: DoctorOptions) -> None:
     """Print every finding. An absent tool is no failure."""
     found = findings()
-    if as_json:
+    if options.as_json:
         print_json([asdict(finding) for finding in found])
         return
     width = max(len(finding.name) for finding in found)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from gpusim.commands.options.explain import ExplainOptions
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput
 from gpusim.report.captions import not_compiled
 from gpusim.report.tables import print_tables
@@ -16,7 +17,7 @@ LEAST_LOSS = 0.05
 """Least loss that is printed."""
 
 
-def print_explanation(text: str, overrides: tuple[str, ...], *, exact: bool | None, stream: str, as_json: bool) -> None:
+def print_explanation(options: ExplainOptions) -> None:
     """
     Explain a run directory, a scenario's file or name, or a kernel's name, and print it.
 
@@ -24,13 +25,16 @@ def print_explanation(text: str, overrides: tuple[str, ...], *, exact: bool | No
         BadInput: It is none of these, or ``--set`` or ``--stream`` is given with a run.
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
     """
+    what, overrides, exact = options.what, options.overrides, options.exact
+    is_folder = what is not None and options.cutlass is None and Path(what).is_dir()
+    text = what if what is not None and is_folder else scenario_text(what, options.cutlass)
     if (Path(text) / RESULT).is_file():
         if overrides:
             raise BadInput("--set changes a scenario; a run directory is explained as it was simulated")
         found = explain(read_run(Path(text))[0], exact=exact, progress=progress)
     else:
-        found = explain(read_any_scenario(text, overrides), exact=exact, stream=stream, progress=progress)
-    if as_json:
+        found = explain(read_any_scenario(text, overrides), exact=exact, stream=options.stream, progress=progress)
+    if options.as_json:
         print_json(found.to_dict())
     else:
         _print(found)

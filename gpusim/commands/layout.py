@@ -1,9 +1,9 @@
 """``gpusim layout``: prints and draws a layout's banks and what accesses cost, and finds layouts without conflicts."""
 
 import re
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
+from gpusim.commands.options.layout import LayoutOptions
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
 from gpusim.errors import BadInput
 from gpusim.layout.address_bits import render_address_bits
@@ -16,60 +16,35 @@ _TILE = re.compile(r"(\d{1,9})x(\d{1,9})")
 _TILE_BY_DEFAULT = "64x128"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayoutQuestion:
+def print_layout(options: LayoutOptions) -> None:
     """
-    The options of ``gpusim layout``.
-
-    Attributes:
-        spec: Name of the layout.
-        bits: Bits of one element.
-        tile: Tile of one stage as ``CxS``: contiguous and strided elements. None takes the extents that the layout
-            states, or else 64x128.
-        stages: Slots of the shared-memory ring; None takes the stages that the layout states, or else 1.
-        accesses: Pairs of a kind (``gpusim.layout.patterns.access_kinds``) and its argument.
-        base: Byte address of the tile.
-        search: Whether to search a layout without conflicts.
-    """
-
-    spec: str
-    bits: int
-    tile: str | None
-    stages: int | None
-    accesses: tuple[tuple[str, str], ...]
-    base: int = 0
-    search: bool = False
-
-
-def print_layout(question: LayoutQuestion, *, picture: Path | None, force: bool, as_json: bool) -> None:
-    """
-    Print the bank map and the wavefronts of each access, and draw them if ``picture`` is given.
+    Print the bank map and the wavefronts of each access, and draw them if ``--png`` is given.
 
     Raises:
         BadInput: The layout, the tile, an access or the picture's name is wrong, or something is there that may not be
             replaced.
         CannotRun: The picture cannot be written.
     """
-    if picture is not None:
-        check_picture("--png", picture)
-    if question.search and not question.accesses:
+    if options.png is not None:
+        check_picture("--png", options.png)
+    if options.search and not options.accesses:
         raise BadInput("--search needs the accesses that must not conflict, as --store 16B --ldmatrix x4")
-    report, search = _described(question)
-    if as_json:
+    report, search = _described(options)
+    if options.as_json:
         print_json(_data(report, search), indent=None)
     else:
         print_text(render_text(report))
         if search is not None:
-            print_text("\n" + render_search(search, question.bits, (report.layout.contiguous, report.layout.strided)))
-        elif question.accesses:
+            print_text("\n" + render_search(search, options.bits, (report.layout.contiguous, report.layout.strided)))
+        elif options.accesses:
             print_text("\n" + render_address_bits(report.layout))
-    if picture is not None:
+    if options.png is not None:
         # Matplotlib takes longer to import than the answer takes to compute.
         from gpusim.report.layout_map import layout_map
 
-        with written(picture, force=force) as aside:
+        with written(options.png, force=options.force) as aside:
             layout_map(report, aside)
-        progress(f"drawn to {picture}")
+        progress(f"drawn to {options.png}")
 
 
 def _data(report: LayoutReport, search: Search | None) -> dict[str, object]:
@@ -77,45 +52,45 @@ def _data(report: LayoutReport, search: Search | None) -> dict[str, object]:
     return data if search is None else {**data, "search": search.to_dict()}
 
 
-def _described(question: LayoutQuestion) -> tuple[LayoutReport, Search | None]:
+def _described(options: LayoutOptions) -> tuple[LayoutReport, Search | None]:
     """Return the report, and the answer of a search. An error names the layout and the option at fault."""
-    contiguous, strided, stages = _extents(question)
-    option = f"--tile {question.tile or f'{contiguous}x{strided}'}"
+    contiguous, strided, stages = _extents(options)
+    option = f"--tile {options.tile or f'{contiguous}x{strided}'}"
 
     def describe(*accesses: tuple[str, str]) -> LayoutReport:
         return describe_layout(
-            question.spec, question.bits, contiguous, strided, stages, accesses=accesses, base=question.base
+            options.spec, options.bits, contiguous, strided, stages, accesses=accesses, base=options.base
         )
 
     search = None
     try:
         report = describe()
-        for kind, argument in question.accesses:
+        for kind, argument in options.accesses:
             option = f"--{kind} {argument}"
             report = replace(report, accesses=(*report.accesses, *describe((kind, argument)).accesses))
-        if question.search:
+        if options.search:
             option = "--search"
             search = search_layout(
-                question.spec, question.bits, contiguous, strided, accesses=question.accesses, base=question.base
+                options.spec, options.bits, contiguous, strided, accesses=options.accesses, base=options.base
             )
     except BadInput as error:
-        raise BadInput(f"{error} (layout {question.spec}, {option})") from error
+        raise BadInput(f"{error} (layout {options.spec}, {option})") from error
     return report, search
 
 
-def _extents(question: LayoutQuestion) -> Extents:
+def _extents(options: LayoutOptions) -> Extents:
     """Return the extents of the tile: those of the options, else those that the layout states."""
-    stated = stated_extents(question.spec)
-    if stated is not None and question.tile is None:
+    stated = stated_extents(options.spec)
+    if stated is not None and options.tile is None:
         contiguous, strided = stated.contiguous, stated.strided
         if contiguous * strided * stated.stages > MOST_TILE_ELEMENTS:
-            raise BadInput(f"{question.spec}: must have at most {MOST_TILE_ELEMENTS} elements")
+            raise BadInput(f"{options.spec}: must have at most {MOST_TILE_ELEMENTS} elements")
     else:
-        contiguous, strided = parse_tile(question.tile or _TILE_BY_DEFAULT)
-    stages = question.stages if question.stages is not None else stated.stages if stated is not None else 1
+        contiguous, strided = parse_tile(options.tile or _TILE_BY_DEFAULT)
+    stages = options.stages if options.stages is not None else stated.stages if stated is not None else 1
     if contiguous * strided * stages > MOST_TILE_ELEMENTS:
         most = MOST_TILE_ELEMENTS // (contiguous * strided)
-        tile = question.tile or f"{contiguous}x{strided}"
+        tile = options.tile or f"{contiguous}x{strided}"
         raise BadInput(f"--stages must be at most {most} for a tile of {tile}, got {stages}")
     return Extents(contiguous, strided, stages)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from gpusim.commands.options.machine import MachineOptions
 from gpusim.commands.output import print_json, print_text
 from gpusim.machine.difference import FigureDifference, figure_differences
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, printed_value
@@ -12,6 +13,22 @@ from gpusim.verbs.machine_report import MachineReport, machine_report
 
 _WIDTH = 120
 _LEAST_WORDS = 40
+
+
+def show_machines(options: MachineOptions) -> None:
+    """
+    Print the machines that ship, or the one that is named, or the figures in which several differ.
+
+    Raises:
+        BadInput: There is no such machine or file, or a file breaks a rule.
+    """
+    names, as_json = options.names, options.as_json
+    if not names:
+        print_machines(as_json=as_json)
+    elif len(names) == 1:
+        print_machine(names[0], as_json=as_json)
+    else:
+        print_machine_differences(names, as_json=as_json)
 
 
 def print_machines(*, as_json: bool) -> None:

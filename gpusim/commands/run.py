@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gpusim.commands.options.run import RunOptions
 from gpusim.commands.output import answering, complain, print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario, scenario_name
+from gpusim.commands.scenario_source import read_any_scenario, scenario_name, scenario_texts
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError, Interrupted
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
@@ -21,51 +21,14 @@ from gpusim.results.timeline import Timeline
 from gpusim.results.whole_file import written_whole
 from gpusim.scenario.models import Scenario
 from gpusim.scenario.text import write_toml
-from gpusim.sim.core.engine import EngineChoice, chosen
+from gpusim.sim.core.engine import chosen
 from gpusim.verbs.simulate import simulate
 from gpusim.verbs.verify import verifiable
 
 RUNS = Path("runs")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """
-    The options of ``gpusim run``.
-
-    Attributes:
-        overrides: Settings ``key=value``, in order.
-        out: The run directory; with several scenarios, the folder of their run directories. None takes ``runs``.
-        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
-        stream: Origin of the instruction streams.
-        engine: Which execution of the core.
-        cubin: File of the machine code to run; None takes gpusim's own kernel.
-        entry: Name of the kernel in ``cubin``, or a part of it.
-        figures: Draw the pictures and write the trace.
-        force: Replace an earlier run, and tensors that are in the folder.
-        reference_check: Also execute on random tensors, and compare with the reference.
-        save_tensors: Also execute on random tensors, and write them to this folder; with several scenarios, to a folder
-            for each in it. None does not write them.
-        seed: Seed of the random tensors.
-        as_json: Print result.json instead of the summary.
-    """
-
-    overrides: tuple[str, ...]
-    out: Path | None
-    exact: bool | None
-    stream: str
-    engine: EngineChoice
-    cubin: Path | None
-    entry: str | None
-    figures: bool
-    force: bool
-    reference_check: bool
-    save_tensors: Path | None
-    seed: int
-    as_json: bool
-
-
-def run_scenarios(files: list[str], options: RunOptions) -> int:
+def run_scenarios(options: RunOptions) -> int:
     """
     Read every file, then simulate each. If one fails, the error goes to stderr and the others are still simulated.
 
@@ -78,11 +41,12 @@ def run_scenarios(files: list[str], options: RunOptions) -> int:
         The highest exit code of any file.
 
     Raises:
-        BadInput: Options contradict each other, or the cubin is not one.
+        BadInput: There is no scenario, options contradict each other, or the cubin is not one.
         CannotRun: The cubin cannot be read, or stdout takes no answer, which is said after all was done.
         BrokenPipeError: The reader of stdout has left. Every scenario is simulated and written before that is said.
         Interrupted: The user interrupted the drawing of pictures; what was simulated is kept.
     """
+    files = scenario_texts(options.files, options.cutlass)
     user, done = _user_kernel(options), _Answers(files)
     for number, scenario in _read_all(files, options, done):
         file, alone = files[number], len(files) == 1
@@ -193,7 +157,7 @@ def _run_one(file: str, scenario: Scenario, options: RunOptions, user: UserKerne
         text, command = write_toml(scenario.resolved()), _command(file, options, result.stream)
         run_directory.write_run(claimed.folder, result, timeline, text, command)
         try:
-            warnings = _draw(claimed.folder, result, timeline, stem) if options.figures else []
+            warnings = _draw(claimed.folder, result, timeline, stem) if not options.no_figures else []
         except KeyboardInterrupt as error:
             directory = claimed.publish()
             raise Interrupted(f"interrupted: {file} is simulated, and kept in {directory} without pictures") from error

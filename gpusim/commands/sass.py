@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from gpusim.commands.options.sass import SassOptions
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
 from gpusim.lower.compiled import AnnotatedRow, CompilableKernel, annotated
@@ -33,24 +34,19 @@ class IssuedRow:
     issue: int
 
 
-def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as_json: bool) -> None:
+def print_sass(options: SassOptions) -> None:
     """
     Print the annotated stream of the CTA that a run observes: the first of those with most work.
-
-    Args:
-        file: The scenario: a file, a shipped scenario, or a kernel's name.
-        overrides: Settings ``key=value``, in order.
-        segment: The one segment to print; None prints all.
-        as_json: Print JSON.
 
     Raises:
         BadInput: The scenario or the segment is wrong.
         CannotRun: There is no shipped stream, and no compiler is installed.
         CheckFailed: The kernel does not execute the schedule.
     """
+    text, segment = scenario_text(options.file, options.cutlass), options.segment
     if segment not in {None, *_SEGMENTS}:
         raise BadInput(f"--segment must be one of {', '.join(_SEGMENTS)}, got {segment!r}")
-    scenario = read_any_scenario(file, overrides)
+    scenario = read_any_scenario(text, options.overrides)
     kernel = family_of(scenario).timing.timed_kernels(scenario, load_machine(scenario.machine))[0]
     if not isinstance(kernel, CompilableKernel):
         raise BadInput(f"{scenario.kind} has no kernel whose machine code can be aligned with its schedule")
@@ -61,7 +57,7 @@ def print_sass(file: str, overrides: tuple[str, ...], segment: str | None, *, as
         for issued in issued_rows(annotated(one), one.stream, issue_cycles(timeline))
         if segment in {None, issued.row.segment}
     ]
-    if as_json:
+    if options.as_json:
         print_json(
             {
                 "compiler": one.compiler,

@@ -1,5 +1,6 @@
 """Reads the scenario that a command was given: a file, a shipped scenario, or the name of a CUTLASS kernel."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def scenario_name(text: str) -> str:
     return text if is_kernel_name(text) else printable(find_scenario(text).stem)
 
 
-def scenario_texts(files: list[str], names: list[str]) -> list[str]:
+def scenario_texts(files: Sequence[str], names: Sequence[str]) -> list[str]:
     """
     Return the scenarios that a command was given: FILEs, then ``--cutlass`` names.
 
@@ -92,4 +93,4 @@ def scenario_text(file: str | None, name: str | None) -> str:
     """
     if file is not None and name is not None:
         raise BadInput(f"a scenario must be a FILE or a --cutlass name, got both: {file} and {name}")
-    return scenario_texts([] if file is None else [file], [] if name is None else [name])[0]
+    return scenario_texts(() if file is None else (file,), () if name is None else (name,))[0]

@@ -1,8 +1,8 @@
 """``gpusim stalls``: says what each stall reason means and what helps; of a run, those that it has, with shares."""
 
-from pathlib import Path
 from textwrap import wrap
 
+from gpusim.commands.options.stalls import StallsOptions
 from gpusim.commands.output import print_json, print_text
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results import run_directory
@@ -11,16 +11,17 @@ from gpusim.results.stall_words import STALL_WORDS
 _WIDTH = 78
 
 
-def print_stalls(directory: Path | None, *, as_json: bool) -> None:
+def print_stalls(options: StallsOptions) -> None:
     """
     Print the definition of every stall reason, or of those that a run has.
 
     Raises:
         BadInput: The directory is no run directory.
     """
+    directory = options.run_directory
     shares = {} if directory is None else dict(ranked_stalls(run_directory.read_run(directory)[0]))
     reasons = list(STALL_WORDS) if directory is None else list(shares)
-    if as_json:
+    if options.as_json:
         print_json(
             [
                 {

@@ -1,12 +1,13 @@
 """``gpusim sweep``: simulates a scenario over axes, keeps each point as it finishes, and prints the best ones."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gpusim.commands.options.figures import PlotOptions
+from gpusim.commands.options.sweep import SweepChart, SweepOptions
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
-from gpusim.commands.scenario_source import scenario_name
+from gpusim.commands.scenario_source import scenario_name, scenario_text
 from gpusim.errors import BadInput, Interrupted
 from gpusim.results.provenance import digest
 from gpusim.results.result import ELAPSED
@@ -14,54 +15,19 @@ from gpusim.verbs.sweep import Sweep, keys_of, read_sweep, sweep
 from gpusim.verbs.sweeping.axes import Axis, axes_of_file, axes_of_texts, cell
 from gpusim.verbs.sweeping.journal import JOURNAL
 from gpusim.verbs.sweeping.point import about_streams
-from gpusim.verbs.sweeping.table import TableFormat
 
 SWEEPS = Path("sweeps")
 
 CHARTS: Final = {"sweep": "lines.png", "sweep-map": "map.png"}
 """Pictures of a sweep's folder, and their files."""
 
+_KINDS: Final = {SweepChart.LINES: "sweep", SweepChart.MAP: "sweep-map"}
+
 SHOWN: Final = 10
 """Points that are printed: the fastest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepOptions:
-    """
-    The options of ``gpusim sweep``.
-
-    Attributes:
-        overrides: Settings ``key=value`` that hold for all points.
-        over: Axes, ``KEY=VALUE,VALUE,...`` each.
-        axes: TOML file of axes; None if there is none.
-        out: Folder of the sweep; None takes one in ``sweeps`` that depends on scenario and axes.
-        jobs: Local processes; None takes one for each core.
-        scheduler: Address of a Dask scheduler; None simulates here.
-        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
-        stream: Origin of the instruction streams.
-        table: Format of the table.
-        charts: Pictures to draw, keys of ``CHARTS``.
-        metric: Metric that is drawn.
-        force: Replace the sweep that the folder holds.
-        as_json: Print all points as JSON.
-    """
-
-    overrides: tuple[str, ...]
-    over: tuple[str, ...]
-    axes: Path | None
-    out: Path | None
-    jobs: int | None
-    scheduler: str | None
-    exact: bool | None
-    stream: str
-    table: TableFormat
-    charts: tuple[str, ...]
-    metric: str
-    force: bool
-    as_json: bool
-
-
-def sweep_scenario(text: str, options: SweepOptions) -> None:
+def sweep_scenario(options: SweepOptions) -> None:
     """
     Sweep a scenario, and print where the table lies and the fastest points.
 
@@ -71,6 +37,7 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
         CannotRun: The folder cannot be written, or no scheduler answers.
         Interrupted: The user interrupted the sweep. The message says what is kept.
     """
+    text = scenario_text(options.file, options.cutlass)
     axes = axes_of_file(options.axes) if options.axes is not None else ()
     if options.over or not axes:
         axes += axes_of_texts(options.over)
@@ -99,11 +66,12 @@ def sweep_scenario(text: str, options: SweepOptions) -> None:
         print_text(_text(found))
     if found.rows and found.refused == len(found.rows):
         raise BadInput(f"every point was refused, the first: {found.rows[0]['error']}")
-    for kind in options.charts:
+    for chart in options.plot:
+        kind = _KINDS[chart]
         draw_sweep(found, kind, options.metric, out / CHARTS[kind], force=options.force, follow=False)
 
 
-def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, force: bool, as_json: bool) -> None:
+def plot_sweep(options: PlotOptions) -> None:
     """
     Draw a picture of a sweep's folder, into the folder itself if ``out`` is None.
 
@@ -112,11 +80,12 @@ def plot_sweep(folder: Path, kind: str, metric: str, out: Path | None, *, force:
             another picture is there and ``force`` is False, or something that gpusim has not made.
         CannotRun: The file cannot be written.
     """
+    folder, kind, out = options.run_directory, options.kind, options.out
     if out is not None:
         check_picture("--out", out)
     path = out or folder / CHARTS[kind]
-    draw_sweep(read_sweep(folder), kind, metric, path, force=force, follow=out is not None)
-    if as_json:
+    draw_sweep(read_sweep(folder), kind, options.metric, path, force=options.force, follow=out is not None)
+    if options.as_json:
         print_json({"kind": kind, "path": str(path)})
     else:
         print_text(str(path))

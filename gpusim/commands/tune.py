@@ -1,43 +1,14 @@
 """``gpusim tune``: finds the fastest kernel for a problem, and prints the best with reasons."""
 
-from dataclasses import dataclass
-
+from gpusim.commands.options.tune import TuneOptions
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import Interrupted
 from gpusim.scenario.text import toml_value
 from gpusim.verbs.tune import Ranked, Tuning, tune
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneOptions:
-    """
-    The options of ``gpusim tune``.
-
-    Attributes:
-        overrides: Settings ``key=value``, in order.
-        jobs: Local processes; None takes one for each core.
-        scheduler: Address of a Dask scheduler; None simulates here.
-        top: Configurations that are printed.
-        measure: Configurations that are measured on the GPU, the best first; 0 for none.
-        budget: Most simulations.
-        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
-        stream: Origin of the instruction streams.
-        as_json: Print JSON.
-    """
-
-    overrides: tuple[str, ...]
-    jobs: int | None
-    scheduler: str | None
-    top: int
-    measure: int
-    budget: int
-    exact: bool | None
-    stream: str
-    as_json: bool
-
-
-def tune_scenario(text: str, options: TuneOptions) -> None:
+def tune_scenario(options: TuneOptions) -> None:
     """
     Rank the kernels for a scenario's problem, measure the best ones if that was asked for, and print them.
 
@@ -46,7 +17,7 @@ def tune_scenario(text: str, options: TuneOptions) -> None:
         CannotRun: None could be simulated; or some are to be measured, and there is no GPU.
         Interrupted: The user interrupted the search.
     """
-    scenario = read_any_scenario(text, options.overrides)
+    scenario = read_any_scenario(scenario_text(options.file, options.cutlass), options.overrides)
     if options.measure:
         from gpusim.gpu.device import import_cupy
 

@@ -2,10 +2,11 @@
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from gpusim.commands.options.validate import ValidateOptions
 from gpusim.commands.output import print_json, print_text, progress, written
 from gpusim.errors import BadInput, CannotRun
 from gpusim.machine.load import load_machine
@@ -18,39 +19,6 @@ from gpusim.results.whole_file import refuse_taken
 
 if TYPE_CHECKING:
     from gpusim.lab.validation.validate import Validation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateOptions:
-    """
-    The options of ``gpusim validate``.
-
-    Attributes:
-        gpu: Folder of the records.
-        only: Patterns of names; none accepts all.
-        stream: Origin of streams; "auto" takes every origin, one after another.
-        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
-        jobs: Processes; None takes one for each core.
-        held_out: Validate the held-out half, and show aggregates of it.
-        held_out_rows: Show its rows, too.
-        cutlass_rows: Files with CUTLASS's rows; none takes the committed ones.
-        out: Folder to write the page, the data and the picture to; None prints the page. The folder of the committed
-            reports also renews the errors that ship with gpusim.
-        force: Replace an earlier page, data and picture.
-        as_json: Print the data as JSON.
-    """
-
-    gpu: str
-    only: tuple[str, ...]
-    stream: str
-    exact: bool | None
-    jobs: int | None
-    held_out: bool
-    held_out_rows: bool
-    cutlass_rows: tuple[Path, ...]
-    out: Path | None
-    force: bool
-    as_json: bool
 
 
 def validate_records(options: ValidateOptions) -> None:

@@ -1,12 +1,12 @@
 """``gpusim verify``: executes a scenario's schedule on real data, and reports whether its checks hold."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpusim.commands.options.verify import VerifyOptions
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario
+from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.families.registry import family_of
 from gpusim.families.verification import VerifyReport
@@ -18,31 +18,7 @@ _MOST_PROGRESS_LINES = 20
 _MOST_ALIKE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyOptions:
-    """
-    The options of ``gpusim verify``.
-
-    Attributes:
-        overrides: Settings ``key=value``, in order.
-        seed: Seed of the random inputs.
-        mutation: Name of a mutation that breaks the schedule on purpose; None for none.
-        reference_check: Compare the output with the reference.
-        save_tensors: Folder to write the tensors to; None does not write them.
-        force: Replace tensors that the folder holds.
-        as_json: Print the report as JSON.
-    """
-
-    overrides: tuple[str, ...]
-    seed: int
-    mutation: str | None
-    reference_check: bool
-    save_tensors: Path | None
-    force: bool
-    as_json: bool
-
-
-def verify_scenario(file: str, options: VerifyOptions) -> None:
+def verify_scenario(options: VerifyOptions) -> None:
     """
     Verify a scenario and print the report.
 
@@ -54,7 +30,7 @@ def verify_scenario(file: str, options: VerifyOptions) -> None:
         CannotRun: A tensor cannot be written.
         CheckFailed: An element is beyond its bound, or there is a hazard. A mutation that is caught causes this.
     """
-    mutation = options.mutation
+    file, mutation = scenario_text(options.file, options.cutlass), options.mutate
     scenario = read_any_scenario(file, options.overrides)
     mutations = family_of(scenario).verifications.verification(scenario).mutations
     if mutation is not None and mutation not in mutations:

@@ -5,18 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
 
-from gpusim.cli import app, main
+from gpusim.cli import COMMANDS, answer_of, main, options_of
 from gpusim.errors import BadInput, CannotRun, CheckFailed, printable
 
-COMMANDS = [
-    *("run", "verify", "addresses", "layout", "plot", "trace", "check", "sass", "name", "compare", "calibrate"),
-    *("schema", "scenarios", "doctor", "version"),
-]
 MALFORMED = sorted((Path(__file__).parent / "scenario" / "malformed").glob("*.toml"))
 SCENARIO = "conv_9_k_tiles"
 LEFT_OUT = "{} must be left out for events, which are those of one --thread"
@@ -42,16 +39,47 @@ def test_help_lists_every_command(gpusim):
     assert [command for command in COMMANDS if f"\n  {command} " not in out] == []
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_takes_its_own_options(command):
+    (taken,) = (hint for name, hint in get_type_hints(answer_of(command)).items() if name != "return")
+
+    assert taken is options_of(command)
+    assert [option.name for option in fields(taken) if not hasattr(option.type, "__metadata__")] == []
+
+
+def imported_by(*calls):
+    """Libraries and rooms that are slow to import, of those that a process has after these commands."""
+    heavy = "{'numpy', 'matplotlib', 'simpy', 'pydantic', 'perfetto', 'gpusim.scenario.read', 'gpusim.verbs.simulate'}"
+    code = f"import sys, gpusim.cli; [gpusim.cli.main(call) for call in {calls}]; print(*{heavy} & set(sys.modules))"
+
+    return set(subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1].split())
+
+
 def test_help_imports_no_room():
     """
     Numpy alone takes longer than --help may: commands import what they need when they run.
     """
-    heavy = "{'numpy', 'matplotlib', 'simpy', 'pydantic', 'perfetto', 'gpusim.scenario.read', 'gpusim.verbs.simulate'}"
-    code = f"import sys, gpusim.cli; gpusim.cli.main(['--help']); print(sorted({heavy} & set(sys.modules)))"
+    assert imported_by(["--help"]) == set()
 
-    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert imported.stdout.splitlines()[-1] == "[]"
+def test_help_of_a_command_and_a_refused_option_import_no_room():
+    """
+    Typer reads a command's options with pydantic.
+    """
+    calls = ([command, argument] for command in COMMANDS for argument in ("--help", "--nonsense"))
+
+    assert imported_by(*calls) <= {"pydantic"}
+
+
+def test_a_command_imports_the_options_of_no_other():
+    code = (
+        "import sys, gpusim.cli; gpusim.cli.main(['stalls', '--help'])\n"
+        "print(*(name for name in sys.modules if name.startswith('gpusim.commands.options.')))"
+    )
+
+    imported = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1].split()
+
+    assert sorted(imported) == ["gpusim.commands.options.fields", "gpusim.commands.options.stalls"]
 
 
 @pytest.mark.parametrize(
@@ -365,10 +393,10 @@ def test_a_reader_that_leaves_early_is_no_traceback():
 
 def test_every_number_of_an_option_is_bounded():
     hints = [
-        (command.callback.__name__, name, hint)
-        for command in app.registered_commands
-        for name, hint in get_type_hints(command.callback, include_extras=True).items()
-        if hasattr(hint, "__metadata__") and int in (hint.__origin__, *get_args(hint.__origin__))
+        (command, option.name, option.type)
+        for command in COMMANDS
+        for option in fields(options_of(command))
+        if int in (option.type.__origin__, *get_args(option.type.__origin__))
     ]
 
     unbounded = [

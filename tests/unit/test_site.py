@@ -12,7 +12,7 @@ import notebooks
 import pytest
 
 import gpusim
-from gpusim.cli import app
+from gpusim.cli import COMMANDS
 from gpusim.families.registry import kinds
 from gpusim.machine.keys import figure_keys
 
@@ -44,7 +44,7 @@ def test_the_reference_has_every_command_with_its_help(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     text = from_code.commands()
 
-    assert text.count("\n## ") + 1 == len(app.registered_commands)
+    assert text.count("\n## ") + 1 == len(COMMANDS)
     assert from_code.printed("explain", "--help") in text
     assert "--set KEY=VALUE" in text
 

@@ -2,13 +2,13 @@
 
 import csv
 import shutil
+from dataclasses import fields
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 from typer.models import OptionInfo
 
-from gpusim.cli import app
+from gpusim.cli import COMMANDS, options_of
 from gpusim.errors import BadInput
 from gpusim.lab.calibrate import benchmarks
 from gpusim.lab.calibrate.runner import write_rows
@@ -70,7 +70,7 @@ PLACES = ("FOLDER", "DIR", "PNG", "FILE", "TOML", "JSON", "PATH")
 
 
 def takes_a_path(hint):
-    """Whether a parameter of a command may name a file that is written: it is a path, or its option says so."""
+    """Whether an option of a command may name a file that is written: it is a path, or its option says so."""
     about = getattr(hint, "__metadata__", (None,))[0]
     named = isinstance(about, OptionInfo) and any(word in (about.metavar or "") for word in PLACES)
     return named or "pathlib.Path" in str(hint)
@@ -79,10 +79,10 @@ def takes_a_path(hint):
 def test_the_law_knows_every_option_that_takes_a_path():
     """Who adds an option that writes adds a line to ``WRITERS`` or ``ADDS``."""
     found = {
-        (command.callback.__name__, name)
-        for command in app.registered_commands
-        for name, hint in get_type_hints(command.callback, include_extras=True).items()
-        if takes_a_path(hint)
+        (command, option.name)
+        for command in COMMANDS
+        for option in fields(options_of(command))
+        if takes_a_path(option.type)
     }
 
     assert found == {key[:2] for key in WRITERS} | set(ADDS) | READS
