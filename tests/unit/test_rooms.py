@@ -17,6 +17,7 @@ MOST_FILES = 20
 
 WHOLE_PACKAGE = {
     "python/test_interface.py",
+    "sim/core/test_units.py",
     "test_changelog.py",
     "test_code_lines.py",
     "test_deviations.py",
