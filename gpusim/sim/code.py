@@ -59,10 +59,10 @@ class Access(NamedTuple):
         stage: Ring slot in the first trip.
         pending: Commit groups that a wait may leave pending.
         is_load: True for a shared or global access that returns data.
-        through_l1: True for an access that looks up L1, such as cp.async.ca.
+        through_l1: True for an access with a tag lookup in the L1, such as cp.async.ca.
         zero_fills: True for a copy that writes zeros in lanes that are predicated off.
         fills: True for a store to shared memory or an atomic, whose wavefronts the warp's next barrier waits for.
-        apart: Cycles for which a copy's look-up takes longer because of where it writes.
+        apart: Extra cycles of a copy's tag lookup, caused by the shared-memory lines that it fills.
     """
 
     wavefronts: Wavefronts = ()
@@ -101,25 +101,25 @@ class Decoded(NamedTuple):
 
     Attributes:
         kind: ``PIPE``, ``SHARED``, ``LDGSTS``, ``COMMIT``, ``DEPBAR``, ``BAR``, ``GLOBAL`` or ``EXIT``.
-        port: Index of the SMSP's port that must be free: a pipe, the MIO queue, or the one that always is
+        port: Index of the SMSP's port that must be free: a pipe, the MIO queue, or the port that is always free
             (``port_count``).
         throttle: Stall reason while the port is busy.
         interval: Cycles that the pipe is busy.
         latency: Cycles to the result without contention, for pipes and shared-memory accesses.
         stall: Least number of cycles until the warp's next issue.
         gated: Whether anything besides the previous instruction's stall can delay it: scoreboards, commit groups, the
-            stores that an EXIT drains, the slice of a split K before, or a line to fetch.
+            stores that an EXIT drains, the preceding split-K slice, or an instruction line to fetch.
         waits: Scoreboards that must be free.
         write: Scoreboard held until the result is written, or -1.
         read: Scoreboard held until the sources are read, or -1.
         line: Index of the instruction-cache line that begins with this instruction, or -1.
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
-        dispatches: Whether its SMSP's dispatch is held after it: an instruction of the pipe "mufu".
-        takes: Hundredths of a cycle for which an mma.sync beside it waits for registers; of an mma.sync, what it takes
-            beyond its interval.
+        dispatches: Whether it holds its SMSP's dispatch: an instruction of the pipe "mufu".
+        takes: Hundredths of a cycle by which its register reads delay an mma.sync beside it. For an mma.sync, its own
+            hundredths of a cycle beyond ``interval``.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
-        awaits: Whether the warp waits here for the split-K slice before.
+        awaits: Whether the warp waits here for the preceding split-K slice.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills, apart: See ``Access``.
         activity, k_tile, k_group, opens_wait: See ``Noted``.
     """

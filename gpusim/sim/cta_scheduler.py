@@ -1,4 +1,4 @@
-"""The chip's calendar in SimPy: hands CTAs to SMs in launch order, one after the other, as SMs have room."""
+"""The chip's calendar in SimPy: hands CTAs to SMs in launch order, each as soon as an SM has a free slot."""
 
 from collections.abc import Callable, Generator, Sequence
 from itertools import accumulate
@@ -22,19 +22,19 @@ class CtaLife(NamedTuple):
 
 def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None) -> list[int]:
     """
-    Return the SM of each CTA of a grid that finds room at the launch, in launch order.
+    Return the SM of each CTA that becomes resident at the launch, in launch order.
 
     Whole rounds of one CTA for each SM come first, group by group of ``units``; the first group comes ahead of its
-    turn. What is left of the grid is spread over the groups, in each over its TPCs, and then over the TPCs' second SMs
-    (reports/measured/h200/microbench/places.csv). SMs are numbered by group: those of the first group are the first.
+    turn. The rest of the grid is spread over the groups. Within a group, each TPC gets one CTA before any TPC gets a
+    second (reports/measured/h200/microbench/places.csv). SMs are numbered group by group.
 
-    Not modelled: that the group after the first one is another in each launch (D33).
+    Not modelled: the order of the groups after the first, which changes from launch to launch (D33).
 
     Args:
         ctas: CTAs of the grid.
         sms: SMs that are simulated.
         slots: CTAs that are resident on an SM at once.
-        units: Groups of SMs. Where they are not known, or only some SMs are simulated, all take turns.
+        units: Groups of SMs. If they are unknown, or only some SMs are simulated, all SMs take turns.
     """
     room = min(ctas, slots * sms)
     if units is None or sum(units.sizes) != sms:
@@ -50,7 +50,7 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
         places += groups[1 + turn % len(units.others)]
     counts = [min(left, units.ahead), *_spread(max(0, left - units.ahead), units.others)]
     for group, count in zip(groups, counts, strict=True):
-        # The TPCs that have a CTA on both SMs come first.
+        # The TPCs with a CTA on both SMs come first.
         both = SMS_PER_TPC * max(0, count - len(group) // SMS_PER_TPC)
         places += group[:both]
         places += group[both::SMS_PER_TPC][: count - both]
@@ -59,7 +59,7 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
 
 def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
     """
-    Return the group of each SM that is simulated, in the order of their numbers; none where groups are not known.
+    Return the group of each simulated SM, by its number; an empty list if groups are unknown.
 
     Args:
         ctas: CTAs of the grid.
@@ -78,7 +78,7 @@ def groups_of(ctas: int, sms: int, units: LaunchUnitsSpec | None) -> list[int]:
 
 def groups_of_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None) -> list[int]:
     """
-    Return the group of the SM that each CTA finds at the launch, in launch order; all are of one where none is known.
+    Return the group of each CTA's SM at the launch, in launch order; if groups are unknown, all SMs form one.
 
     Args:
         ctas: CTAs of the grid.
@@ -91,7 +91,7 @@ def groups_of_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | N
 
 
 def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
-    """Return how many CTAs each group gets: one in turn while it has TPCs without one, and then while it has SMs."""
+    """Return the CTAs of each group. The groups take turns: first for their TPCs, then for the TPCs' second SMs."""
     counts = [0] * len(sizes)
     for sms_of_tpc in range(1, SMS_PER_TPC + 1):
         most = [size * sms_of_tpc // SMS_PER_TPC for size in sizes]
@@ -105,16 +105,16 @@ def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
 
 def _late(units: LaunchUnitsSpec, sm: int, before: int) -> int:
     """
-    Return the cycles by which a CTA begins later, at the launch, than the first one of its GPC.
+    Return the cycles between the first CTA of a GPC and another one, at the launch.
 
-    A TPC's SMs begin one after the other, and then their next CTAs (launch.csv).
+    The two SMs of a TPC begin one after the other, and so do the CTAs of an SM (launch.csv).
 
-    Not modelled: that GPCs begin up to 32 ns apart; that CTAs of more warps begin later still.
+    Not modelled: GPCs begin up to 32 ns apart; CTAs of more warps begin later.
 
     Args:
         units: Groups of SMs.
         sm: The SM.
-        before: CTAs that the SM has by then.
+        before: CTAs that the SM already has.
     """
     return before * units.next_cta + sm % SMS_PER_TPC * units.other_sm
 
@@ -123,9 +123,9 @@ class CtaScheduler:
     """
     The chip's CTA scheduler, or the part of it that one SM sees.
 
-    First it gives each SM one CTA in turn until all are full, in the order of ``first_places``. Then each CTA that ends
-    is replaced by the next one, as fast as what the L2 has by then lets it be (D35). The chip runs from the end of one
-    CTA to that of the next, and meets the calendar only there.
+    At the launch it fills all SMs in the order of ``first_places``. Then the next CTA replaces each CTA that ends; how
+    soon depends on the content of the L2 (D35). The chip runs from the end of one CTA to the end of the next, and only
+    then returns to the calendar.
 
     Args:
         env: The SimPy environment.
@@ -159,7 +159,7 @@ class CtaScheduler:
         """Run all CTAs of the queue: a SimPy process."""
         units, seen = self._spec.units, [0] * self._chip.sms
         for sm in first_places(len(self._queue), self._chip.sms, self._chip.slots, units):
-            # A CTA leaves after all before it in the grid, simulated or not.
+            # A CTA leaves after all CTAs before it in the grid, even those that are not simulated.
             self._port_free = self._queue[self._next] * self._spec.cta_interval
             self._hand_out(sm, late=0 if units is None else _late(units, sm, seen[sm]))
             seen[sm] += 1
@@ -177,7 +177,7 @@ class CtaScheduler:
 
         Args:
             sm: The SM.
-            late: Cycles that it begins later still.
+            late: Further cycles of delay.
         """
         self._port_free = max(int(self._env.now), self._port_free) + self._spec.cta_interval
         observed = self._queue[self._next] == self._watched

@@ -1,4 +1,4 @@
-"""Decodes a kernel's stream for a machine into what the issue loop reads: ports, latencies, waits, wavefronts."""
+"""Decodes a kernel's stream for a machine: the ports, latencies, waits and wavefronts that the issue loop reads."""
 
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
@@ -41,20 +41,20 @@ from gpusim.sim.timed_kernel import KernelCode
 from gpusim.units import LINE_BYTES, SCOREBOARDS, WARP_SIZE
 
 Known: TypeAlias = dict[tuple[Instruction, int, bool, bool], Decoded]
-"""Decoded instructions, by what ``_Decoder.decode`` is told."""
+"""Decoded instructions by the arguments of ``_Decoder.decode``."""
 
 
 def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known: Known | None = None) -> Assembly:
     """
     Decode the stream of the CTAs of one behaviour.
 
-    A segment whose addresses are known lies in the instruction-cache lines of these. Every other segment begins on a
-    new line; several mainloop segments are trips of the same loop, so they share its lines.
+    A segment with known addresses lies in the instruction-cache lines of those addresses. Every other segment begins on
+    a new line. Several mainloop segments are trips of the same loop, so they share its lines.
 
     Args:
         stream: What a warp executes.
         kernel: The kernel's code.
-        behaviour: That of the CTAs.
+        behaviour: Behaviour of the CTAs.
         known: Instructions without an op, decoded for other behaviours of the kernel; others are added.
 
     Raises:
@@ -84,7 +84,7 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
 
 
 def _line_begun(addresses: Sequence[int], position: int, line_bytes: int) -> int:
-    """Return the line that an instruction is in, if the instruction executed before it is in another one, or -1."""
+    """Return the line of an instruction, or -1 if the instruction executed before it is in the same line."""
     line = addresses[position] // line_bytes
     return -1 if position and addresses[position - 1] // line_bytes == line else line
 
@@ -105,62 +105,62 @@ _NO_ACCESS, _NOT_NOTED = Access(), Noted()
 
 _FED_BY_MIO = frozenset({"mufu"})
 """
-Pipes whose instructions wait with mio_throttle: special functions (Nsight Compute's guide, MIO throttle).
+Pipes whose instructions stall with mio_throttle: special functions (Nsight Compute's guide, MIO throttle).
 
-Samples have no other throttle at a MUFU (reports/measured/h200/samples). Not modelled: places in the MIO's queue; what
-is behind MUFUs is served as soon as without them (special_queue.csv).
+Samples show no other throttle at a MUFU (reports/measured/h200/samples). A MUFU takes no entry of the MIO queue,
+because MUFUs do not delay the instructions behind them (special_queue.csv).
 """
 
 _VARIABLE = frozenset({"branch", "mufu"})
-"""Pipes of branches, and of instructions whose latency varies: they wait for the barrier that ``BAR`` defers (D32)."""
+"""Pipes of branches and of variable-latency instructions: they wait for the barrier that ``BAR`` defers (D32)."""
 
 _COMPETING = frozenset({"fma", "fmaheavy", "half"})
 """
 Pipes whose instructions read general registers at the rate at which the tensor core is fed.
 
-Those of ``alu`` do where they read more than one: lop3 of one register costs an mma.sync beside it nothing, lop3 of
-three 1.1 cycles (dispatch.csv).
+Instructions of ``alu`` compete only if they read more than one register: a lop3 of one register delays an mma.sync
+beside it by nothing, a lop3 of three by 1.1 cycles (dispatch.csv).
 """
 
 _CONSTANT_LOAD = "ULDC"
-"""The instruction of the uniform datapath that waits for a deferred barrier, too: a load of the constant bank."""
+"""The only instruction of the uniform datapath that waits for a deferred barrier: a load from the constant bank."""
 
 
 _EMPTY_LOAD = "LDS"
 """
-``@!PT LDS RZ, [RZ]``, which compilers put before LDGSTS: it loads nothing, and takes a place in the MIO queue.
+``@!PT LDS RZ, [RZ]``, which compilers put before LDGSTS: it loads nothing, but takes an entry of the MIO queue.
 
-Samples of the program counter show it wait for one as often as LDGSTS (reports/measured/h200/samples).
+Samples of the program counter show it wait for an entry as often as LDGSTS (reports/measured/h200/samples).
 """
 
 _CLASSES: Final = 4
-"""Classes of lines of shared memory, as far as copies that fill them are concerned."""
+"""Classes of shared-memory lines that copies fill."""
 
 _SPILLED = frozenset({"LDL", "STL"})
-"""Loads and stores of registers that did not fit: a word of each lane, a line of the L1, which is taken to have it."""
+"""Loads and stores of spilled registers: one word of each lane, one line, which is assumed to hit the L1."""
 
 _STAMP = "STG"
-"""A store of no op that orders nothing: a timeline build's stamp, one word of one lane."""
+"""A store outside the schedule that orders nothing: a timeline build's stamp, one word of one lane."""
 
 _THROUGH_MIO = frozenset({"SHFL", "S2R", "S2UR", *_SPILLED, _STAMP})
 """
 Instructions between ops that go through the MIO as a load of one wavefront does.
 
-Samples of the program counter show S2R wait for a place in the queue, and what uses a shuffle or a special register
+In samples of the program counter, S2R waits for an entry of the queue, and the users of a shuffle or a special register
 wait for short scoreboards (reports/measured/h200/samples).
 """
 
 _JUMPS = frozenset({"BRA", "CALL", "RET"})
-"""Instructions behind which a warp goes on elsewhere."""
+"""Instructions after which a warp continues at another address."""
 
 _LOAD_OF_CONSTANTS = "LDC"
-"""An instruction of the pipe of branches that is none: only what uses its value waits, on a scoreboard (D8)."""
+"""An instruction of the branch pipe that does not branch: only users of its value wait, on a scoreboard (D8)."""
 
 _FIXED = frozenset({"alu", "fma", "fmaheavy"})
-"""Pipes whose instructions have their results after a time that is fixed, and known to the compiler."""
+"""Pipes whose instructions have a fixed latency that the compiler knows."""
 
 _ADDRESS_REGISTERS = {"LDS": 1, "LDSM": 1, "STS": 1, "ATOMS": 1, "LDG": 2, "STG": 2, "RED": 2, "LDGSTS": 3}
-"""Registers of a memory instruction's addresses, by opcode; LDGSTS has one in shared and two in global memory."""
+"""Registers of a memory instruction's addresses, by opcode; LDGSTS has one for shared and two for global memory."""
 
 _STORING = frozenset({"STS", "ATOMS", "STG", "RED"})
 _WORDS = {"64": 2, "128": 4}
@@ -168,7 +168,7 @@ _WORDS = {"64": 2, "128": 4}
 
 @lru_cache(maxsize=1024)
 def _registers(opcode: str) -> int:
-    """Return the registers that a memory instruction reads: those of its address, and of the data that it stores."""
+    """Return the number of registers that a memory instruction reads, for its address and its stored data."""
     name, *modifiers = opcode.split(".")
     words = max((_WORDS.get(modifier, 1) for modifier in modifiers), default=1)
     return _ADDRESS_REGISTERS.get(name, 0) + (words if name in _STORING else 0)
@@ -188,7 +188,7 @@ class _Decoder:
         self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
-        """Decode one instruction; ``line`` is ``Decoded.line``, ``again`` whether one of its unit follows."""
+        """Decode one instruction; ``line`` is ``Decoded.line``; ``again``: another of the same unit follows."""
         if instruction.op is not None:
             return self._decoded(instruction, line, awaits=awaits, again=again)
         key = instruction, line, awaits, again
@@ -246,12 +246,13 @@ class _Decoder:
 
     def _stall(self, instruction: Instruction, kind: int, *, again: bool) -> int:
         """
-        Return the cycles until the warp's next instruction, as the control field has them.
+        Return the cycles until the warp's next instruction, as the control field states them.
 
-        What is behind a branch waits for that alone (D34): samples have 3 cycles of branch_resolving and up to 3 of
-        wait behind branches with stalls of 5 and of 11 (reports/measured/h200/samples). Commits in a row, and waits
-        for groups, are further apart; what else is behind one is not. An estimated instruction whose successor needs
-        its result is as far from that as the machine file says.
+        The instruction after a branch waits for the branch, but not for its stall count (D34): samples show 3 cycles of
+        branch_resolving and up to 3 of wait after branches with stall counts of 5 and of 11
+        (reports/measured/h200/samples). A commit that follows a commit issues later than the stall count says, and so
+        does a wait for groups that follows another one. If the successor of an estimated instruction needs its result,
+        the machine file gives the distance.
         """
         if instruction.opcode.partition(".")[0] in _JUMPS:
             return 1
@@ -275,11 +276,12 @@ class _Decoder:
 
     def _register_from_mio(self, name: str) -> Access:
         """
-        Return the properties of a shuffle, or a read of a special register, which S2UR sends on to uniform ones.
+        Return the properties of a shuffle, a read of a special register, a spill or a stamp.
 
-        A spilled register comes from the L1. A stamp is stored, and returns nothing.
+        S2UR forwards a special register to a uniform one. A spilled register comes from the L1. A stamp is a store and
+        returns nothing.
 
-        Not modelled: that the L1 has lost a spilled register, which it then reads from the L2; what a stamp writes.
+        Not modelled: an L1 miss of a spilled register; the data that a stamp writes.
         """
         if name == _STAMP:
             return Access(wavefronts=((1,) * self.lanes.warps,))
@@ -290,9 +292,9 @@ class _Decoder:
 
     def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
         """
-        Return the hundredths of a cycle that an instruction takes from an mma.sync beside it.
+        Return the hundredths of a cycle by which an instruction delays an mma.sync beside it.
 
-        An mma.sync itself takes what it needs beyond its interval.
+        For an mma.sync, return its own time beyond its interval.
         """
         spec = self.machine.dispatch
         if instruction.unit == "tensor":
@@ -300,7 +302,7 @@ class _Decoder:
             return 0 if beyond is None else beyond.percent
         if instruction.pipe in _COMPETING or (instruction.pipe == "alu" and instruction.sources > 1):
             return spec.tensor_percent
-        # A load of nothing reads no register (one_sm.csv, empty LDS left out).
+        # An empty load reads no register (one_sm.csv, empty LDS left out).
         if spec.memory is None or (instruction.opcode == _EMPTY_LOAD and not is_load):
             return 0
         if kind == SHARED:
@@ -361,11 +363,11 @@ class _Decoder:
 
     def _apart(self, step: Any) -> int:
         """
-        Return for how many cycles longer a copy looks up its lines because it fills lines of one class only.
+        Return the extra cycles of a copy's tag lookup if all lines that it fills are of one class.
 
-        Lines of shared memory are of four classes, in turn (fills.csv). Those of crosswise tiles lie as many lines
-        apart as there are stages: one in four, where stages are a multiple of four, is of the same class. One warp
-        says it for all, whose lines lie alike.
+        Lines of shared memory belong to four classes in turn (fills.csv). The lines of a crosswise tile are as many
+        lines apart as there are stages, so with a multiple of four stages all of them are of one class. Warp 0 is
+        evaluated for all warps, whose lines are spaced alike.
         """
         shared, spec = self.lanes.shared(step), self.machine.async_copy
         if shared is None or spec is None:

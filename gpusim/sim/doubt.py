@@ -1,4 +1,4 @@
-"""Says what of a sampled launch is in doubt, and how far it may be off."""
+"""Says which results of a sampled launch are in doubt, and how far they may be off."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,16 +12,16 @@ from gpusim.units import SECTOR_BYTES
 
 DRAM_WAITS_PERCENT: Final = 60
 """
-Part of the time from which DRAM is so busy that reads and writes wait for one another.
+DRAM utilisation from which reads and writes wait for one another.
 
-Its banks and channels are busy unevenly, so that some have queues long before all are busy.
+Banks and channels are loaded unevenly, so some of them have queues long before all are busy.
 """
 
 L2_WAITS_PERCENT: Final = 75
-"""The same of the L2. It serves one request at a time; at 75 % use about one and a half wait (M/D/1)."""
+"""The same for the L2. It serves one request at a time; at 75 % utilisation about one and a half wait (M/D/1)."""
 
 LESS_ROOM_PERCENT: Final = 90
-"""Per cent of the L2's size with which bytes are counted a second time, to see whether they depend on it."""
+"""Size of a smaller L2, in per cent, with which bytes are counted again to see whether they depend on the size."""
 
 HANGING_PERCENT: Final = 0.5
 """Bytes that change by this many per cent or more depend on the L2's size."""
@@ -30,12 +30,12 @@ HANGING_PERCENT: Final = 0.5
 @dataclass(frozen=True, slots=True)
 class SampleDoubt:
     """
-    What a launch reads from DRAM and writes to it as its sample's CTAs come along, and what is in doubt.
+    The DRAM traffic of a launch at the pace of its sample's CTAs, and the results that are in doubt.
 
     Attributes:
         dram_bytes, dram_written: Bytes that it reads, and writes.
-        time: What of its time the sample cannot tell; empty where nothing is in doubt.
-        bytes: What of the bytes it cannot tell.
+        time: Why its elapsed cycles are in doubt; empty where they are not.
+        bytes: Why the bytes are in doubt.
     """
 
     dram_bytes: int
@@ -58,7 +58,7 @@ def doubt_of(
     kernel: KernelData, ran: Ran, *, working: int, elapsed: int, looked_up: int, stored: int, busy: bool, untold: str
 ) -> SampleDoubt:
     """
-    Return what is in doubt of a sampled launch.
+    Return the doubts about a sampled launch.
 
     Args:
         kernel: The kernel's data.
@@ -67,8 +67,8 @@ def doubt_of(
         elapsed: Longest span of an SM of the sample, cycles.
         looked_up: Sectors that the whole launch looks up in the L2.
         stored: Bytes that the whole launch stores.
-        busy: Whether it keeps tensor cores busy, whose clocks are slower then.
-        untold: What of its time no sample tells.
+        busy: Whether the launch keeps tensor cores busy, which slows the SMs' clock down.
+        untold: Why no sample can tell its elapsed cycles; empty where one can.
     """
     progress = progress_of_chip(ran.lives, working, len(kernel.launched))
     missed, more = bytes_missed(kernel, progress, (100, LESS_ROOM_PERCENT))
@@ -84,15 +84,15 @@ def written_bytes(machine: Machine, read: int, stored: int) -> int:
     """
     Return the bytes that stores make the L2 write to DRAM.
 
-    When the launch ends, the L2 holds what was read and stored last, in the proportion of both; the rest of what was
-    stored has been written.
+    When the launch ends, the L2 is full of the data read and stored last, in the proportion of all reads and stores.
+    The stored bytes that it no longer holds have been written to DRAM.
     """
     held = machine.l2.bytes // machine.l2.partitions
     return max(0, stored - held * stored // (read + stored)) if stored else 0
 
 
 def _waits(machine: Machine, moved: int, looked_up: int, elapsed: int, *, busy: bool) -> str:
-    """Return what is so busy that reads wait for one another; empty where nothing is."""
+    """Return the memory that is so busy that its requests wait for one another; empty if none is."""
     if moved * 100_000 >= DRAM_WAITS_PERCENT * machine.dram_bytes_per_kilocycle(busy=busy) * elapsed:
         return "DRAM"
     if looked_up * SECTOR_BYTES * 100 >= L2_WAITS_PERCENT * machine.l2_bytes_per_cycle(busy=busy) * elapsed:

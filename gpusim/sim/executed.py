@@ -30,16 +30,16 @@ def executed(launch: Launch) -> ExecutedCounts:
     """
     Count what a launch executes.
 
-    Copies that may write zeros pass the data stage as stores do, and ncu counts all their wavefronts among those of the
-    LSU. Of copies without zero-filling, whose data go past it, ncu counts next to none (H200 records: convolutions
-    zero-fill in every copy, GEMMs in those of the prologue).
+    Copies that may write zeros pass the data stage as stores do, and ncu counts all their wavefronts as LSU wavefronts.
+    The data of copies without zero-fill bypass the data stage, and ncu counts almost no wavefronts for them (H200
+    records: convolutions zero-fill in every copy, GEMMs only in the prologue).
     """
     lanes = launch.kernel.lanes()
     pipes, mmas, zeros = Counter[str](), 0, 0
     known: dict[int, tuple[Counter[str], int, int]] = {}
     for behaviour, ctas in launch.executed.items():
         for segment in launch.streams[behaviour].segments:
-            code = segment.instructions  # CTAs of other behaviours may share it
+            code = segment.instructions  # may be shared by CTAs of other behaviours
             if id(code) not in known:
                 known[id(code)] = _of_trip(lanes, code)
             own_pipes, own_mmas, own_zeros = known[id(code)]
@@ -51,7 +51,7 @@ def executed(launch: Launch) -> ExecutedCounts:
 
 
 def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction]) -> tuple[Counter[str], int, int]:
-    """Return one trip's instructions of each pipe and its MMAs, of one warp, and the wavefronts of zeros, of all."""
+    """Return one trip's instructions of each pipe and MMAs, per warp, and its zero-filling wavefronts, of all warps."""
     zeros = 0
     for each in code:
         shared = lanes.shared(each.op) if each.unit == "ldgsts" and each.op is not None else None

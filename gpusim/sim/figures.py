@@ -1,4 +1,4 @@
-"""The figures of a machine that the core executes with, as plain integers."""
+"""The figures of a machine that the core needs, as plain integers."""
 
 import sys
 from typing import NamedTuple
@@ -17,65 +17,68 @@ class Figures(NamedTuple):
         smsps: SMSPs of an SM.
         ports: Ports of an SMSP (``code.port_count``).
         queue_depth, sm_depth: Entries of an SMSP's MIO queue, and of the queue that the SM's data stage serves.
-        store_buffer: Bytes of stores that may wait for an SM's port; what has no room waits in its SMSP's queue.
+        store_buffer: Bytes of stores that may wait for an SM's port; further stores wait in their SMSP's queue.
         sm_interval, smsp_interval: Cycles between two instructions that leave the MIO, of an SM and of an SMSP.
         wavefronts_per_cycle: Wavefronts that the data stage takes in a cycle.
-        wavefront_latency: Cycles that each further wavefront adds to a load, and each one to the wait for a store.
+        wavefront_latency: Cycles that each wavefront after the first adds to a load, and that each one adds to the wait
+            for a store.
         warp_return_bytes: Bytes that a warp's registers take from the MIO in a cycle.
-        register_interval, source_release: Cycles in which an SMSP's queue reads a register of an instruction; those
-            until it may be overwritten.
-        registers_an_mma: Registers that it reads with each mma.sync; 0: as many as without.
+        register_interval, source_release: Cycles in which an SMSP's queue reads one register of an instruction; cycles
+            until that register may be overwritten.
+        registers_an_mma: Registers that the queue reads during each mma.sync; 0 if the mma.sync does not limit it.
         copy_registers: Registers for which a cp.async counts beside those of another warp.
-        copy_release: Cycles from its way to the SM's queue until the registers of a cp.async may be overwritten.
-        copy_queue: Per cent of an entry of an SMSP's queue that it takes.
-        copy_stage: Cycles of the data stage that one takes which goes around the L1.
-        look_ups: Copies that may wait to look up their lines.
-        load_look_ups: Loads that may; 0 for any number.
-        outstanding: Requests of copies around the L1 that an SM has on their way; 0 for any number.
-        outstanding_through: Lines that copies through the L1 lack and that are on their way; 0 for any number.
-        fill_bytes: Bytes that copies around the L1 write to shared memory in a cycle, which stores cannot; 0: they can.
-        stores_apart: Stores to shared memory that may wait for those of their warps apart from the SM's queue.
+        copy_release: Cycles from a cp.async's move to the SM's queue until its registers may be overwritten.
+        copy_queue: Per cent of an entry of an SMSP's queue that a cp.async takes.
+        copy_stage: Cycles of the data stage that a cp.async around the L1 takes.
+        look_ups: Copies that may wait for their tag lookup.
+        load_look_ups: Loads that may wait for theirs; 0 for any number.
+        outstanding: Requests of copies around the L1 that an SM may have in flight; 0 for any number.
+        outstanding_through: Missing lines of copies through the L1 that may be in flight; 0 for any number.
+        fill_bytes: Bytes that copies around the L1 write to shared memory in a cycle, which no store can use; 0 if
+            stores can use it.
+        stores_apart: Stores to shared memory that may wait, outside the SM's queue, for stores of their own warps.
         commit_stage: Cycles of the data stage that the end of a commit group takes.
         copy_interval: Cycles from a cp.async that leaves an SMSP to the next instruction that leaves one.
         load_hit, copy_hit: Latency of a load and of a cp.async that hit the L1.
-        l1_line_interval: Cycles from one line that loads lack to the next; 0 where they come as copies' do.
-        l1_store_bytes: Bytes of a store that pass to the SM's port in a cycle, in which no other store goes on; 0: all.
-        barrier_base, barrier_per_warp: Cycles from the last arrival to the release; those between two arrivals.
+        l1_line_interval: Cycles between two missing lines that return to loads; 0 if they return as copies' lines do.
+        l1_store_bytes: Bytes of a store that pass to the SM's port in a cycle, one store at a time; 0 for all at once.
+        barrier_base, barrier_per_warp: Cycles from the last arrival to the release; cycles between two arrivals.
         mufu_dispatch: Cycles in which an SMSP issues nothing after a MUFU.
         constant_miss: Cycles that the first CTA of an SM waits for all lines of the kernel's parameters.
         launch_delay: Fewest cycles from the end of a CTA to the first issue of the next one.
-        fetch_miss, stream_lines: Latency of an instruction line; lines that are fetched ahead.
-        fetch_interval, cache_lines: Cycles between two instruction lines that arrive; lines that an SM keeps.
+        fetch_miss, stream_lines: Latency of a missed instruction line; lines that are prefetched.
+        fetch_interval, cache_lines: Cycles between the arrivals of two instruction lines; lines in an SM's instruction
+            cache.
         l2_port_bytes, l2_bytes: Bytes per cycle of an SM's port and of the chip.
         l2_near, l2_far, l2_far_percent: Latencies of both partitions, and the share of the far one.
-        l2_reach: Cycles that the latencies of SMs, spread evenly over the chip, differ by from the mean SM's.
+        l2_reach: Differences of SMs' latencies from the mean SM's, cycles; the SMs are spread evenly over the chip.
         l2_write_bytes, l2_store_port_bytes: Bytes of stores per cycle, of the chip and of an SM.
         l2_write_latency: Cycles until a store is acknowledged.
         l2_waiting: Sectors of an SM's stores that may wait for the L2 behind its port.
-        l2_read_percent, l2_fill_percent: What a byte that is read takes of the time for what is stored, in per cent of
-            a stored one, and what one takes besides that comes from DRAM.
+        l2_read_percent, l2_fill_percent: Time of the L2's write bandwidth that a byte read takes, in per cent of a
+            stored byte's; further time of a byte that comes from DRAM.
         semaphore: Cycles from the end of a split-K slice until the next one sees its semaphore.
-        most_merged: Requests for the same sectors of a line that one look-up serves.
-        l2_crossing: Cycles that a line takes longer that comes from the other partition for the first time.
+        most_merged: Requests for the same sectors of a line that one lookup serves.
+        l2_crossing: Extra cycles of a line that comes from the other partition for the first time.
         home_bits: Mask of the bits of a line's number whose parity says which partition is its home.
-        gpcs, sides: GPC and side of the chip of each group of SMs; empty where groups are not known.
-        placed_sms: SMs of all groups; 0 where they are not known.
-        small_cpcs, tpcs_beside: TPCs of a CPC of fewer, in a GPC of so many; empty and 0 where they are not known.
-        cpc_percent: What each SM of these gets of a busy L2, in per cent of the mean of all SMs.
-        merge_window: Cycles for which others are merged with a request that hits.
-        dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1.
-            Where late ones are known, the first alone counts.
-        dram_on_time: Median latency of a miss that is not late, of a line at home on the SM's side.
-        dram_late_cycles, dram_late_period: Cycles for which a part of DRAM stands still once in a period; a period of 0
-            takes latencies from the quantiles.
-        dram_late_lines: Lines of a region.
-        dram_late_masks: Bits of a line's number, as masks, whose parities tell the parts of a region apart.
+        gpcs, sides: GPC and side of the chip of each group of SMs; empty if groups are unknown.
+        placed_sms: SMs of all groups; 0 if groups are unknown.
+        small_cpcs, tpcs_beside: TPCs of the smaller CPCs; TPCs of the GPCs that have them. Empty and 0 if unknown.
+        cpc_percent: Share of each SM of a smaller CPC in a busy L2's bandwidth, in per cent of the mean of all SMs.
+        merge_window: Cycles for which later requests are merged with a request that hits.
+        dram_least, dram_latency, dram_late, dram_later, dram_most: Quantiles of a miss's latency: 0, .5, .9, .98, 1. If
+            refresh is known, only the first is used.
+        dram_on_time: Median latency of a miss that meets no refresh, of a line at home on the SM's side.
+        dram_late_cycles, dram_late_period: Cycles of the refresh of a part of DRAM, and cycles from one to the next.
+            With a period of 0, latencies come from the quantiles.
+        dram_late_lines: Lines of a region that is refreshed together.
+        dram_late_masks: Masks of bits of a line's number, whose parities are the number of its part of a region.
         dram_bytes_per_kilocycle, dram_channels: Bandwidth, and the channels that share it.
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
-        dram_write_percent: What a byte that is written takes of a channel's time, in per cent of one that is read.
-        dram_lost, dram_gathered, dram_meanwhile: Bytes that a channel could read in the time that it loses to be
-            written and read again, bytes of writes that it holds before it turns and stores wait, and those that it
-            could read while it does.
+        dram_write_percent: Time of a channel that a byte written takes, in per cent of a byte read.
+        dram_lost, dram_gathered, dram_meanwhile: Bytes that a channel could read in the time lost by turning to writes
+            and back; bytes of writes that it queues before it turns and stores wait; bytes that it could read during
+            those writes.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
@@ -163,7 +166,7 @@ class Figures(NamedTuple):
 
 
 def _home_bits(machine: Machine) -> int:
-    """Return the mask of the bits that say which partition is a line's home: all above the page, some in it (D5)."""
+    """Return the mask of the bits that select a line's home partition: all bits above the page, some within it (D5)."""
     within = (1 << PAGE_LINE_BITS) - 1
     if machine.l2.crossing is None:
         return -1
@@ -171,7 +174,9 @@ def _home_bits(machine: Machine) -> int:
 
 
 def _latency(cycles: int, own: int, clock: int) -> int:
-    """Return a latency of which so many cycles, or all, are in a clock that goes on, ``clock`` for 100 of the SMs'."""
+    """
+    Return a latency in SM cycles. Up to ``own`` cycles of it run on a constant clock, at ``clock`` per 100 SM cycles.
+    """
     own = min(cycles, own)
     return cycles - own + own * 100 // clock
 
@@ -188,14 +193,14 @@ def figures_of(machine: Machine, carve_out: int, *, busy: bool, parameter_lines:
     """
     Return the figures of a machine.
 
-    Data that SMs of both partitions read is kept in both, so the L2 holds as much as one partition (D11). The
+    Both partitions keep data that SMs of both sides read, so the L2's capacity is that of one partition (D11). The
     instruction cache holds at least the lines that one miss brings.
 
     Args:
         machine: The machine.
         carve_out: Shared memory of the CTAs resident on an SM, bytes; the L1 has the rest (D12).
-        busy: Whether tensor cores slow the SMs' clock down, so that the L2 and DRAM, whose clocks go on, take fewer
-            cycles (D25).
+        busy: Whether tensor cores slow the SMs' clock down. The clocks of the L2 and DRAM stay the same, so both then
+            take fewer SM cycles (D25).
         parameter_lines: Lines of the launch's parameters that the code reads.
     """
     further = machine.constant_cache.lines.further if machine.constant_cache.lines else 0

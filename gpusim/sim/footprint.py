@@ -16,7 +16,7 @@ from gpusim.tile.shared_tables import SharedTable, over_warps
 from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS, WORD_BYTES
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]
-"""Requests (line, bit mask of its sectors) of one warp instruction. No two tensors share line numbers."""
+"""Line requests of one warp instruction: (line, mask of its sectors). No two tensors share line numbers."""
 
 Request: TypeAlias = tuple[int, LineMasks]
 """(number of sectors, lines) of one warp instruction."""
@@ -30,12 +30,13 @@ class L2Status:
     Hits and misses of one fetch of one operand in the L2, per mille of its sectors.
 
     Attributes:
-        slow: Sectors that wait for DRAM, whether this CTA or another one missed.
+        slow: Sectors that wait for DRAM, whichever CTA missed them first.
         missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
         shared: CTAs of the wave that request the same data at once, at least 1.
-        looked: Requests, per mille, that are looked up where all of them wait for the data; the others are merged.
-        first: Whether the epilogue reads the data for the first time since it was written: what is on the other side of
-            the chip then has to cross it. Of k tiles, what has crossed follows from their lines.
+        looked: Requests, per mille, with a lookup of their own while all of them wait for the data; the others are
+            merged.
+        first: Whether the epilogue reads the data for the first time since it was written. Data in the other partition
+            then has to cross the chip. For k tiles, the simulated lines say which data has crossed.
     """
 
     slow: int
@@ -46,12 +47,12 @@ class L2Status:
 
 
 FROM_DRAM = L2Status(slow=1000, missed=1000, first=True)
-"""Status of data that was not read or written before."""
+"""Status of data that has been neither read nor written before."""
 
 IN_L2 = L2Status(slow=0, missed=0)
 
 JUST_WRITTEN = L2Status(slow=0, missed=0, first=True)
-"""Status of data that another SM has written, to the L2, and that nobody has read."""
+"""Status of data that another SM has written to the L2 and that no SM has read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ class FetchPattern:
 
     Attributes:
         requests: Indexed [access][vec][warp]; lines count from the first line that the fetch touches.
-        wavefronts: Of each request, where it looks up the L1: as many as lanes' words of one bank conflict there, as in
-            shared memory (returns.csv); 0 for copies around the L1.
+        wavefronts: Wavefronts of each request in the L1's banks, which conflict as those of shared memory do
+            (returns.csv); 0 for copies that bypass the L1.
     """
 
     requests: list[list[list[Request]]]
@@ -73,7 +74,8 @@ class Patterns:
     """
     Evaluates which sectors and lines accesses touch.
 
-    Each address pattern is evaluated once: accesses that differ by a whole number of lines touch as many sectors.
+    Each address pattern is evaluated once, because accesses that lie a whole number of lines apart touch equally many
+    sectors.
     """
 
     def __init__(self) -> None:
@@ -88,9 +90,9 @@ class Patterns:
 
         Args:
             access: Accesses of the fetch.
-            filled: The places in shared memory to which they are copied; its elements are theirs.
+            filled: Shared-memory addresses to which they are copied, in the same elements.
             lane_bytes: Bytes of each lane.
-            around_l1: Whether they are copied around the L1 (cp.async.cg), 16 bytes each; else each line is asked for
+            around_l1: Whether the copies bypass the L1 (cp.async.cg), 16 bytes each. Otherwise each line is requested
                 once.
         """
         valid = np.broadcast_to(access.valid, access.offset.shape)
@@ -121,7 +123,7 @@ class Patterns:
         """
         Return the sectors of one row of other global accesses that go to the L2, indexed [access][warp].
 
-        Of a row that the L1 keeps, each sector goes once: with the first access of its warp that touches it.
+        If the L1 keeps the row, only a warp's first access to a sector goes to the L2.
         """
         _, pattern = _pattern(row.offset, row.valid, row.bits)
         key = pattern, row.access_bytes, row.kept
@@ -150,11 +152,11 @@ def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None,
 
 def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int, banks: Banks = STANDARD) -> IntArray:
     """
-    Return the wavefronts of loads from the L1, whose data lies in banks as that of shared memory does.
+    Return the wavefronts of loads from the L1, whose data lies in the banks of shared memory.
 
-    Rows of 64 bytes take a wavefront each where all lie in the same banks, half of one where every other lies in the
-    other banks; that two lines have a part of each makes no difference (returns.csv). Words of less than a bank are
-    taken for whole ones.
+    Rows of 64 bytes in the same banks take a wavefront each. If every other row lies in the other half of the banks,
+    two rows share a wavefront, whether they lie in one line or two (returns.csv). Words narrower than a bank count as
+    whole words.
 
     Args:
         addresses: Bytes from the beginning of a line; shape [..., 32].
@@ -168,11 +170,11 @@ def l1_wavefronts(addresses: IntArray, active: BoolArray, lane_bytes: int, banks
 
 def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:
     """
-    Return the requests of one warp instruction: a line each, and the sectors of it that are asked for.
+    Return the line requests of one warp instruction.
 
-    What is copied of a line is asked for by each line of shared memory that it fills. Where the two vectors of a sector
-    fill different aligned 32 bytes, those at even places are asked for first, and then those at odd ones, and so each
-    sector twice (splits.csv: the requests and sectors of rows that end 16, 32 and 64 bytes before the next begins).
+    A line of global memory takes one request for each line of shared memory that it fills. If the two vectors of a
+    sector fill different aligned 32 bytes, one request takes the even vectors and another one the odd vectors, so each
+    sector is requested twice (splits.csv: rows that end 16, 32 and 64 bytes before the next begins).
 
     Args:
         vectors: Vector of 16 bytes that each lane copies, or copies from; -1 for none.
@@ -189,7 +191,7 @@ def line_requests(vectors: Sequence[int], filled: Sequence[int]) -> LineMasks:
 
 @lru_cache(maxsize=1024)
 def _from_line_0(vectors: tuple[int, ...], filled: tuple[int, ...]) -> LineMasks:
-    """Return ``line_requests`` of vectors of which the first is of line 0, and that fill from line 0 on."""
+    """Return ``line_requests`` of vectors whose first line, in global and in shared memory, is line 0."""
     lanes: dict[int, list[tuple[int, int]]] = {}
     for vector, own in zip(vectors, filled, strict=True):
         if vector >= 0:

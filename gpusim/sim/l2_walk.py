@@ -24,10 +24,10 @@ PER_MILLE = 1000
 _Sharers: TypeAlias = list[dict[Hashable, int]]
 
 _NEVER_FULL = 1 << 62
-"""Bytes of an L2 that holds all there is."""
+"""Bytes of an L2 that never evicts."""
 
 _TOUCHES_AT_ONCE = 1 << 21
-"""Touches of granules that are walked at once, about, which bounds memory."""
+"""Approximate number of granule touches that are walked at once; it bounds the memory used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Statuses(Sequence[L2Status]):
 @dataclass(frozen=True, slots=True)
 class _Found:
     """
-    What a wave finds of one tensor.
+    The L2 status of one tensor in one wave.
 
     Attributes:
         row: Row of each key in ``slow``.
@@ -94,7 +94,7 @@ class L2Walk:
         kernel: The kernel whose grid is walked.
         resident: Number of CTAs that run at the same time on the whole chip.
         waves: Number of waves to walk. ``status`` knows no CTA of a later wave.
-        groups: Group of the SM of each CTA of a wave, whose requests are merged; all are of one where it is empty.
+        groups: Group of each CTA's SM in a wave; requests of one group are merged. If empty, all SMs form one group.
         progress: Called with a line every few seconds.
     """
 
@@ -109,10 +109,10 @@ class L2Walk:
         self._kernel, self._resident, self._waves, machine = kernel, resident, waves, kernel.machine
         self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged
         self._looked: dict[tuple[int, int], int] = {}
-        # Bytes that CTAs of a wave request of a tensor, and those of them that come from DRAM.
+        # By wave and tensor: bytes that CTAs request, and bytes that come from DRAM.
         self._asked: Counter[tuple[int, int]] = Counter()
         self._missed: Counter[tuple[int, int]] = Counter()
-        # Data that SMs of both partitions read is kept in both, so the capacity is that of one partition (D11).
+        # Both partitions keep data that SMs of both sides read, so the capacity is that of one partition (D11).
         self._capacity = machine.l2.bytes // machine.l2.partitions
         self._found: dict[tuple[int, int], _Found] = {}
         self._status: dict[tuple[int, int, Hashable], Statuses] = {}
@@ -151,10 +151,10 @@ class L2Walk:
 
     def brought(self, ctas: Sequence[int]) -> dict[tuple[int, int], int]:
         """
-        Return what a line that some CTAs lack stands for: lines that the chip reads from DRAM, per mille.
+        Return the lines that the chip reads from DRAM for each line that some CTAs miss, per mille.
 
-        CTAs of a sample share fewer lines than all do. They lack more, for what they request, than the chip reads, and
-        those of one tensor more than those of another.
+        The CTAs of a sample share fewer lines than all CTAs of the wave do. Relative to their requests they miss more
+        than the chip does, and in one tensor more than in another.
 
         Args:
             ctas: The CTAs.
@@ -176,11 +176,11 @@ class L2Walk:
 
     def _lacked(self, place: tuple[int, int], sharers: Mapping[Hashable, int]) -> tuple[int, int]:
         """
-        Return the bytes that some CTAs of a wave request of a tensor, and those that they lack, in thousandths.
+        Return the bytes that some CTAs of a wave request of a tensor, and the bytes that they miss, in thousandths.
 
         Args:
             place: The wave and the tensor.
-            sharers: Those of them that fetch the same data, by key.
+            sharers: Number of these CTAs that fetch the same data, by key.
         """
         tensor, found, count = place[1], self._found[place], np.array(list(sharers.values()))
         rows = [found.row[key] for key in sharers]
@@ -191,7 +191,7 @@ class L2Walk:
         asked = lacked = 0
         if tensor not in self._lacking:
             self._lacking[tensor] = engine().module.Granules(_NEVER_FULL, self._kernel.granules(tensor))
-        # What several CTAs touch is lacked by the first of them, whatever its turn.
+        # Data that several CTAs touch is missed by the first of them, whatever its turn.
         self._places_seen += 1
         keys, turns = list(sharers), max(found.turns[row] for row in rows)
         each = max(1, _TOUCHES_AT_ONCE // max(1, turns * self._kernel.most_granules(tensor)))
@@ -220,7 +220,7 @@ class L2Walk:
         return self._missed.total() + steady * (ctas - walked) // (walked - later * resident)
 
     def _sharers(self, wave: int) -> _Sharers:
-        """Return for each tensor the keys that a wave fetches, in the order of its CTAs, and the CTAs of each."""
+        """Return for each tensor the keys that a wave fetches, in CTA order, each with the number of its CTAs."""
         ctas = range(wave * self._resident, min((wave + 1) * self._resident, len(self._kernel.launched)))
         walked = [(self._kernel.walked(cta), group) for cta, group in zip(ctas, self._groups, strict=False)]
         fetching = [(keys, group) for keys, group in walked if keys]
@@ -233,17 +233,17 @@ class L2Walk:
 
     def _looked_up(self, sharers: Collection[int]) -> int:
         """
-        Return the requests, per mille, that are looked up where CTAs that fetch the same data wait for it together.
+        Return the requests, per mille, that take a lookup if CTAs that fetch the same data wait for it together.
 
-        In each group of SMs the first one's is, and the first after as many as are merged with one (D24).
+        Each group of SMs takes one lookup for every ``most_merged`` requests, rounded up (D24).
 
         Args:
-            sharers: CTAs of each group that fetch the same data.
+            sharers: Number of CTAs of each group that fetch the same data.
         """
         return sum(-(-count // self._most_merged) for count in sharers) * PER_MILLE // sum(sharers)
 
     def _own_bytes(self, sharers: Sequence[_Sharers]) -> dict[tuple[int, Hashable], IntArray] | None:
-        """Return the bytes of each fetch by tensor and key; None if fetches share granules or a key has fewer turns."""
+        """Return the bytes of each fetch by tensor and key; None if fetches share granules or keys differ in turns."""
         own: dict[tuple[int, Hashable], IntArray] = {}
         for tensor, key in dict.fromkeys(
             (tensor, key) for one in sharers for tensor, of in enumerate(one) for key in of
@@ -255,7 +255,7 @@ class L2Walk:
         return own if len(set(map(len, own.values()))) == 1 else None
 
     def _walk_apart(self, sharers: Sequence[_Sharers], own: dict[tuple[int, Hashable], IntArray]) -> None:
-        """Walk all waves at once, where every fetch is a granule of its own."""
+        """Walk all waves at once. Every fetch must be a granule of its own."""
         stream = {key: number for number, key in enumerate(own)}
         sizes = np.stack(list(own.values()))
         waves = [[stream[tensor, key] for tensor, of in enumerate(one) for key in of] for one in sharers]
@@ -274,7 +274,7 @@ class L2Walk:
         self, wave: int, tensor: int, sharers: Mapping[Hashable, int], turns: Sequence[int], walked: Sequence[IntArray]
     ) -> None:
         """
-        Note what a wave finds of a tensor.
+        Store the L2 status of a tensor in a wave.
 
         Args:
             wave: The wave.
@@ -289,7 +289,7 @@ class L2Walk:
         shared = np.maximum(asked // np.maximum(fresh.sum(axis=0), 1), 1)
         looked = np.full_like(shared, self._looked[wave, tensor])
         if self._own is None and len(sharers) == count.sum():
-            # Each CTA has a key of its own, and parts of its granules are others' too: whose is not known.
+            # Each CTA has a key of its own, and other CTAs touch parts of its granules: which CTAs is not known.
             looked = -(-shared // self._most_merged) * PER_MILLE // shared
         self._asked[wave, tensor], self._missed[wave, tensor] = int(asked.sum()), int(from_dram.sum())
         self._found[wave, tensor] = _Found(
@@ -302,7 +302,7 @@ class L2Walk:
         )
 
     def _walk_granules(self, sharers: Sequence[_Sharers]) -> None:
-        """Walk turn by turn, in a turn tensor by tensor, and every granule of a fetch."""
+        """Walk every granule of every fetch, turn by turn, and tensor by tensor within a turn."""
         kernel = self._kernel
         first = np.cumsum([0, *(kernel.granules(tensor) for tensor in range(max(map(len, sharers), default=0)))])
         content = engine().module.Granules(self._capacity, int(first[-1]) + len(sharers))
@@ -323,7 +323,7 @@ class L2Walk:
             self._say(wave + 1)
 
     def _parts(self, tensors: _Sharers, turns: int) -> Iterator[tuple[int, int]]:
-        """Yield intervals of turns that are walked at once."""
+        """Yield the intervals of turns that are walked at once."""
         of_turn = sum(len(of) * self._kernel.most_granules(tensor) for tensor, of in enumerate(tensors))
         each = max(1, _TOUCHES_AT_ONCE // max(1, of_turn))
         yield from ((begin, min(turns, begin + each)) for begin in range(0, turns, each))

@@ -28,15 +28,15 @@ EXACT_AT_MOST = 50_000_000
 """
 Largest number of warp instructions that are simulated exactly unless sampling is asked for.
 
-A compiled core takes four to ten seconds for them. The number is the same for an interpreted one, so that a result
-does not depend on the machine it was made on.
+A compiled core takes four to ten seconds for them. The limit is the same for an interpreted core, so that a result does
+not depend on where it was made.
 """
 
 INTERPRETED_RATE = 150_000
-"""Warp instructions that an interpreted core executes in a second, about (reports/bench.md, exact runs of GEMMs)."""
+"""Approximate warp instructions per second of an interpreted core (reports/bench.md, exact runs of GEMMs)."""
 
 COMPILED_RATE = 8_000_000
-"""The same of a compiled one."""
+"""The same for a compiled core."""
 
 
 class DecodedCode(NamedTuple):
@@ -54,7 +54,7 @@ class DecodedCode(NamedTuple):
 
 def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCode:
     known: Known = {}
-    # A kernel hands out one stream for all behaviours that execute the same.
+    # A kernel returns one stream object for all behaviours that execute the same.
     of_stream: dict[int, Assembly] = {}
     assemblies = {}
     for behaviour, stream in streams.items():
@@ -66,7 +66,7 @@ def _decoded(kernel: AnyKernel, streams: Mapping[Hashable, Stream]) -> DecodedCo
 
 @lru_cache(maxsize=32)
 def _lent(lender: AnyKernel, behaviours: tuple[Hashable, ...]) -> DecodedCode:
-    """Decode the estimated code of a kernel that lends it to others."""
+    """Decode the estimated code of a kernel that shares it with others."""
     return _decoded(lender, {behaviour: lender.stream(behaviour, "estimated") for behaviour in behaviours})
 
 
@@ -97,7 +97,7 @@ class Launch:
 
     @cached_property
     def decoded(self) -> DecodedCode:
-        """The decoded code, which a lender may have decoded before."""
+        """The decoded code; a kernel's ``lender`` may already have decoded it."""
         lender = self.kernel.lender
         if lender is self.kernel or any(stream.origin != "estimated" for stream in self.streams.values()):
             return _decoded(self.kernel, self.streams)
@@ -157,7 +157,7 @@ class Launch:
 
     @cached_property
     def _resident(self) -> Resident:
-        """What each SM holds, whatever its queue."""
+        """The part of a run's input that does not depend on the queue."""
         return Resident(self.kernel, self.assemblies, self.decoded.code, self.ctas_per_sm)
 
     def run(
@@ -188,11 +188,11 @@ class Outcome:
         k_tiles: Number of k tiles simulated.
         instructions: Number of warp instructions simulated.
         sampled: Whether only some of the CTAs were simulated.
-        l2_sectors: Sectors that are looked up in the L2: read from it and not merged, and asked of its other partition.
-            Of a sample, as many more as its instructions are of the launch's.
+        l2_sectors: Sectors that are looked up in the L2: reads that are not merged, and requests to the other
+            partition. A sample's are scaled by its part of the launch's instructions.
         dram_bytes, dram_written: Bytes that the whole chip read from DRAM, and wrote to it.
-        elapsed_error_percent, dram_error_percent: How far ``longest`` and ``dram_bytes`` may be from an exact run's,
-            either way; 0 of an exact one.
+        elapsed_error_percent, dram_error_percent: How far ``longest`` and ``dram_bytes`` may be from those of an exact
+            run, either way; 0 for an exact run.
         seconds: Wall time of the core's execution.
     """
 
@@ -217,18 +217,20 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
     """
     Simulate a launch, exactly or sampled.
 
-    An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, which has a part of the SMs, of
-    the CTAs (``take_sample``) and of the bandwidth. L2 hits and misses come from ``l2_walk``, and the bytes read from
-    DRAM from ``timed_walk`` (D14). What a sample cannot tell is simulated whole, up to ``WHOLE_AT_MOST`` warp
-    instructions: what is left to chance (``left_to_chance``), and what waits for DRAM or the L2 most of the time. So is
-    what reads bytes that hang on how far CTAs drift apart, unless sampling is asked for.
+    An exact run simulates all SMs and the L2. A sampled run simulates a smaller chip, with a part of the SMs, of the
+    CTAs (``take_sample``) and of the bandwidth. Its L2 hits and misses come from ``l2_walk``, its DRAM reads from
+    ``timed_walk`` (D14).
 
-    Not modelled: that a slice of a serial split-K waits for one that is not in the sample (D16).
+    Up to ``WHOLE_AT_MOST`` warp instructions, a launch is simulated whole if a sample cannot tell its time: because the
+    time is left to chance (``left_to_chance``), or because DRAM or the L2 is busy most of the time. Unless sampling is
+    asked for, it is also simulated whole if its DRAM reads depend on how far CTAs drift apart.
+
+    Not modelled: a slice of a serial split-K that waits for a slice outside the sample (D16).
 
     Args:
         launch: The launch.
-        exact: Whether to simulate every SM; None if it has at most ``EXACT_AT_MOST`` warp instructions, or if a sample
-            cannot tell what it reads.
+        exact: Whether to simulate every SM. None: simulate every SM if there are at most ``EXACT_AT_MOST`` warp
+            instructions, or if a sample cannot tell the DRAM reads.
         progress: Called with a line about each phase.
 
     Raises:
@@ -248,10 +250,11 @@ def simulate_launch(launch: Launch, *, exact: bool | None, progress: Progress) -
 
 def left_to_chance(launch: Launch) -> str:
     """
-    Return what of a launch no sample tells, before one is taken; empty where there is nothing.
+    Return why no sample can tell the time of a launch, or "" if nothing is known against one.
 
-    A few CTAs may decide: those with more work (D30), or those left over. And CTAs of an SM that use tensor cores and
-    other pipes by turns fall into step with each other, or out of it, on each SM in another way.
+    A few CTAs may decide the time: those with more work (D30), or those left over after the last full wave. And where
+    warps alternate between tensor cores and other pipes, the CTAs of an SM fall into or out of step, differently on
+    each SM.
     """
     if not launch.is_even and launch.instructions <= EXACT_AT_MOST:
         return "which SM ends last"
@@ -263,7 +266,7 @@ def left_to_chance(launch: Launch) -> str:
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
-    """Return the CTA to watch: the one with most work, and the first of several with equal work."""
+    """Return the CTA to watch: the first of those with the most work."""
     return min(ctas, key=lambda cta: (-launch.kernel.work(cta), cta))
 
 
@@ -276,7 +279,7 @@ def _exact(launch: Launch, progress: Progress) -> Outcome:
 
 
 def _cost(launch: Launch) -> str:
-    """Return what a run of all CTAs will take; nothing for a compiled one of a few seconds."""
+    """Return, in words, how long a run of all CTAs will take; "" for a few seconds of a compiled core."""
     name = engine().name
     if name == "compiled" and launch.instructions <= EXACT_AT_MOST:
         return ""
@@ -285,7 +288,7 @@ def _cost(launch: Launch) -> str:
 
 
 def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, SampleDoubt]:
-    """Simulate some CTAs of a launch on some SMs; return the outcome, and what of it is in doubt."""
+    """Simulate some CTAs of a launch on some SMs; return the outcome and the doubts about it."""
     kernel = launch.kernel
     sample = take_sample(
         launch.kinds,
@@ -322,14 +325,14 @@ def simulate_sample(launch: Launch, progress: Progress) -> tuple[Outcome, Sample
 
 
 def _looked_up(launch: Launch, ran: Ran) -> int:
-    """Return the sectors that the whole launch looks up in the L2; all CTAs may have been simulated."""
+    """Return the sectors that the whole launch looks up in the L2, scaled up if only some CTAs were simulated."""
     if len(ran.lives) == launch.ctas:
         return ran.looked_up
     return ran.looked_up * launch.instructions // ran.instructions
 
 
 def _first_of_chains(kernel: KernelCtas, ctas: int) -> list[int]:
-    """Return for each CTA the first of those that its epilogue waits for, directly or not; itself if there is none."""
+    """Return for each CTA the first CTA of the chain that its epilogue waits for, or itself if it waits for none."""
     first = list(range(ctas))
     for cta in range(ctas):
         before = kernel.follows(cta)

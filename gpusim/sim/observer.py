@@ -36,13 +36,13 @@ class _Stretches(NamedTuple):
 
 class Observer:
     """
-    Reads the logs of a watched CTA (``core.chip``), warp by warp and no sooner than asked.
+    Reads the logs of a watched CTA (``core.chip``), warp by warp and on demand.
 
     Cycles in the logs are absolute. Those in ``timeline`` and ``pipeline`` count from the CTA's launch.
 
     Args:
         watch: The activities that are observed.
-        code: The instructions that the notes' places count.
+        code: The instructions that places in ``notes`` index.
         cta: Number of the CTA.
         launched: Cycle of its launch.
         notes: Rows of ``Chip.notes``, shape [rows, ``NOTE_WIDTH``].
@@ -52,7 +52,7 @@ class Observer:
         cta: Number of the CTA.
     """
 
-    def __init__(  # noqa: PLR0917 - both logs, and what they are of
+    def __init__(  # noqa: PLR0917 - both logs, and their CTA
         self, watch: Watch, code: Sequence[Decoded], cta: int, launched: int, notes: IntArray, spans: IntArray
     ) -> None:
         self.cta = cta
@@ -109,7 +109,7 @@ class Observer:
         )
 
     def _k_tile_rows(self, stages: int) -> tuple[int, Take]:
-        """Return the number of stretches of all warps, and what takes their columns."""
+        """Return the number of stretches of all warps, and a function that returns their columns."""
         alphabetical = np.argsort(np.argsort(self._names))
         warps = []
         for warp in self._warps():
@@ -123,9 +123,9 @@ class Observer:
         return len(columns[0]), lambda piece: [column[piece] for column in columns]
 
     def _warp_rows(self) -> tuple[int, Take]:
-        """Return the number of stall spans, and what takes their columns: the log itself stays as it is."""
+        """Return the number of stall spans, and a function that returns their columns; the log stays unchanged."""
         spans, launched = self._spans, self._launched
-        order = np.argsort(spans[:, 0].astype(np.int16), kind="stable")  # 16 bits are sorted digit by digit
+        order = np.argsort(spans[:, 0].astype(np.int16), kind="stable")  # 16-bit integers take a radix sort
         exits = self._notes[self._notes[:, 1] == RETIRED]
         smsps = np.zeros(int(exits[:, 0].max(initial=0)) + 1, dtype=np.int64)
         smsps[exits[:, 0]] = exits[:, 2]
@@ -150,7 +150,7 @@ class Observer:
 
     def _stretches(self, own: int) -> _Stretches:
         """
-        The activities of one warp in the order of their first instructions, and then its waits.
+        Return the activities of one warp in the order of their first instructions, and then its waits.
 
         An activity of a k tile lasts from the issue of its first instruction to the last result. A wait ends when the
         warp leaves a barrier.
@@ -158,7 +158,7 @@ class Observer:
         noted = self._notes[(self._notes[:, 0] == own) & (self._notes[:, 1] != RETIRED)]
         _, place, tiles, at, landed, stalled = np.ascontiguousarray(noted.T)
         leaves = place == RELEASED
-        place = np.where(leaves, 0, place)  # what a release has of an instruction is not looked at
+        place = np.where(leaves, 0, place)  # the instruction of a release is ignored
         code = {name: field[place] for name, field in self._fields.items()}
         kind, activity, k_group = code["kind"], code["activity"], code["k_group"]
         k_tile = code["k_tile"] + tiles
@@ -187,7 +187,7 @@ class Observer:
 
 
 def _last(counts: BoolArray, value: BoolArray) -> BoolArray:
-    """Return the value of the last row before each that counts; False if there is none."""
+    """Return, for each row, the value of the last counting row before it; False if there is none."""
     last = np.maximum.accumulate(np.where(counts, np.arange(len(counts)), -1))
     last = np.concatenate([np.full(min(1, len(counts)), -1), last[:-1]])
     return value[last] & (last >= 0)

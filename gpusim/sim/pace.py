@@ -1,4 +1,4 @@
-"""Says how far a long phase is: a line every few seconds, none of a short one."""
+"""Reports the progress of a long phase: a line every few seconds, none for a short phase."""
 
 import time
 from collections.abc import Callable
@@ -17,11 +17,11 @@ def silent(_: str) -> None:
 
 def paced(progress: Progress, what: str, total: int) -> Callable[[int], None]:
     """
-    Return a function that is told how much of a phase is done, and says so every ``EVERY`` seconds.
+    Return a function that takes how much of a phase is done, and reports it every ``EVERY`` seconds.
 
     Args:
         progress: Called with the line.
-        what: What is done to what, for the line.
+        what: Words of the line that name the phase.
         total: How much there is to do.
     """
     last = time.monotonic()

@@ -1,4 +1,4 @@
-"""Runs CTAs on SMs: makes the columns that the core executes, hands it CTAs, and reads what it leaves."""
+"""Runs CTAs on SMs: makes the columns that the core executes, hands CTAs to the core, and reads its counts."""
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
@@ -32,13 +32,13 @@ class Ran:
         instructions: Warp instructions issued.
         asked_sectors: Sectors that copies and loads requested.
         l2_sectors: Sectors read from the L2.
-        looked_up: Sectors that were looked up in the L2: those read and not merged, those that the other partition was
-            asked for, and those of instructions.
+        looked_up: Sectors that were looked up in the L2: reads that are not merged, requests to the other partition,
+            and instructions.
         dram_bytes, dram_written: Bytes read from DRAM, and written to it.
         stored_bytes: Bytes of the sectors stored.
         acknowledged: Cycle at which the last store is acknowledged; 0 without stores.
         seconds: Wall time of the core's execution.
-        observer: What the watched CTA did; None where none was watched.
+        observer: Logs of the watched CTA; None if none was watched.
     """
 
     lives: tuple[CtaLife, ...]
@@ -68,7 +68,7 @@ class Ran:
 @dataclass(frozen=True, slots=True)
 class Resident:
     """
-    What SMs hold.
+    A kernel on its SMs: the part of a run's input that does not depend on the queue.
 
     Attributes:
         kernel: The kernel.
@@ -87,10 +87,10 @@ def columns_of(
     resident: Resident, queue: Sequence[int], walk: L2Walk | None, progress: Progress = silent
 ) -> tuple[Figures, Data]:
     """
-    Return the figures of the SMs, and what the CTAs of a queue touch.
+    Return the figures of the SMs, and the memory accesses of the CTAs of a queue.
 
     Args:
-        resident: What the SMs hold.
+        resident: The kernel and its code.
         queue: CTAs in launch order.
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
         progress: Called with a line every few seconds.
@@ -141,7 +141,7 @@ def run_sms(
     Run a queue of CTAs to its end.
 
     Args:
-        resident: What the SMs hold.
+        resident: The kernel and its code.
         queue: CTAs in launch order.
         sms: Number of SMs, each on its own port of the L2.
         share: Number of SMs that each simulated request represents at the L2 and DRAM.

@@ -7,37 +7,39 @@ from itertools import pairwise
 
 ELAPSED_ERROR_PERCENT = 2.0
 """
-Expected error of a sampled launch's elapsed cycles, either way, where nothing is in doubt.
+Expected error of a sampled launch's elapsed cycles, either way, if nothing is in doubt.
 
-Of the 19 such launches in reports/sampling_error.md 18 are within it, 95 %; the last one is 2.07 % off.
+18 of the 19 such launches in reports/sampling_error.md are within it (95 %); the last one is 2.07 % off.
 """
 
 DRAM_ERROR_PERCENT = 1.0
-"""The same of the bytes that it reads from DRAM, where they do not hang on how far CTAs drift apart."""
+"""The same for the bytes read from DRAM, if they do not depend on how far CTAs drift apart."""
 
 DOUBTFUL_ERROR_PERCENT = 25.0
-"""The same of cycles, or of bytes, that a sample cannot tell."""
+"""The same for cycles or bytes that are in doubt."""
 
 LEAST_SMS = 4
-"""Fewest SMs that are simulated together: the requests of fewer come in bursts that a chip's do not."""
+"""
+Fewest SMs that are simulated together. Requests of fewer SMs would come in bursts that a whole chip does not show.
+"""
 
 LEAST_INSTRUCTIONS = 3_000_000
-"""Warp instructions that a sample takes where more SMs would take more (D22); the fewest SMs may take any number."""
+"""Budget of a sample in warp instructions (D22), which limits its SMs; the fewest possible SMs may exceed it."""
 
 UNEVEN_INSTRUCTIONS = 12_000_000
-"""The same where CTAs are of unequal work: which SM ends last then depends on many (D30)."""
+"""The same for CTAs of unequal work: which SM ends last then depends on many CTAs (D30)."""
 
 WHOLE_AT_MOST = 400_000_000
-"""Warp instructions up to which a launch that cannot be sampled well is simulated whole: 20 to 50 seconds' work."""
+"""Largest launch, in warp instructions, that is simulated whole because a sample is in doubt: 20 to 50 seconds."""
 
 _LARGEST_PART = 4
-"""The SMs of a chip are at least so many times those of a sample whose CTAs are of equal work."""
+"""Least ratio of the chip's SMs to the SMs of a sample whose CTAs are of equal work."""
 
 _FEW_WAVES = 4
-"""Waves up to which left-over CTAs decide what the launch takes."""
+"""Number of waves below which left-over CTAs decide the time of a launch."""
 
 _TOLERANCE_PERCENT = 2
-"""Part of an SM's bandwidth by which the integer ``share`` may be wrong."""
+"""Largest error of an SM's bandwidth, in per cent, that rounding ``share`` to an integer may cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,12 @@ class Sample:
 
 def hangs_on_a_few(ctas: int, *, working: int, slots: int) -> bool:
     """
-    Return whether left-over CTAs decide what a launch takes: which SM gets how many of them, no sample knows.
+    Return whether left-over CTAs decide the time of a launch. No sample can tell how many of them each SM gets.
 
-    They are those beyond the whole waves, where they are a quarter of one or fewer, or leave room for one on each SM:
-    an SM whose CTAs end together takes as many as it has room for, and another one none. Or, of a grid below a wave,
-    those that at most half of the SMs have beyond as many as all have.
+    Left-over CTAs are those beyond the whole waves, if they are at most a quarter of a wave, or if every SM could have
+    one slot free: an SM whose CTAs end together takes as many as it has slots, and another SM takes none. In a grid of
+    less than a wave, they are the CTAs beyond the whole rounds of one CTA for each SM, if at most half of the SMs have
+    one.
 
     Args:
         ctas: CTAs of the grid.
@@ -88,9 +91,9 @@ def take_sample(
     """
     Choose the SMs and the CTAs of a sampled run.
 
-    The grid is cut into rounds of one CTA for each SM. Each round gives as many CTAs as there are simulated SMs, spread
-    evenly over the round, CTAs of each kind in proportion. The last round gives its part, so that the SMs of the sample
-    have left-over CTAs as often as those of the chip.
+    The grid is cut into rounds of one CTA for each SM. The sample takes from each round as many CTAs as it has SMs,
+    spread evenly over the round and with each kind in proportion. It takes the same proportion of the last, incomplete
+    round, so that the sample's SMs have left-over CTAs as often as the chip's.
 
     Args:
         kinds: Kind of every CTA of the grid, in launch order.
@@ -98,8 +101,8 @@ def take_sample(
         slots: CTAs that are resident on an SM at once.
         instructions: Warp instructions of the grid.
         is_even: Whether all CTAs are of equal work.
-        first: The CTA that each CTA's epilogue waits for, directly or not, or itself; those that wait for a CTA are
-            taken with it. None where no CTA waits for another.
+        first: First CTA of the chain that each CTA's epilogue waits for, or the CTA itself; a chain is taken as a
+            whole. None if no CTA waits for another.
     """
     sms = _sms(len(kinds), working, slots, instructions, is_even=is_even)
     if first is None:
@@ -112,7 +115,7 @@ def take_sample(
 
 
 def _in_proportion(kinds: Sequence[Hashable], sms: int, working: int) -> list[int]:
-    """Return the CTAs that some SMs of those working take of each round."""
+    """Return the CTAs of each round that ``sms`` of the ``working`` SMs take."""
     ctas = len(kinds)
     seen: Counter[Hashable] = Counter()
     taken: Counter[Hashable] = Counter()
@@ -124,7 +127,7 @@ def _in_proportion(kinds: Sequence[Hashable], sms: int, working: int) -> list[in
         for begin, stop in pairwise(bounds):
             seen.update(kinds[begin:stop])
             middle = (begin + stop) // 2
-            # In proportion: the kind of which most are missing, and of its CTAs the one in the middle.
+            # Pick the CTA kind that is most under-represented so far, and of that kind the median CTA.
             cta = min(
                 range(begin, stop),
                 key=lambda one: (taken[kinds[one]] * working - seen[kinds[one]] * sms, abs(one - middle)),
@@ -141,7 +144,7 @@ def _sms(ctas: int, working: int, slots: int, instructions: int, *, is_even: boo
     budget = LEAST_INSTRUCTIONS if is_even else UNEVEN_INSTRUCTIONS
     fewest = min(LEAST_SMS, working)
     if left and slots * working < ctas < _FEW_WAVES * slots * working:
-        # Left-over CTAs go to an SM whose CTAs end together, as many as it has room for.
+        # An SM whose CTAs end together takes as many left-over CTAs as it has slots.
         fewest = max(fewest, -(-min(left, slots) * working // left))
     most = max(fewest, min(within, budget * working // instructions))
     fit = [sms for sms in range(1, working + 1) if _fits(sms, working)]
@@ -149,7 +152,7 @@ def _sms(ctas: int, working: int, slots: int, instructions: int, *, is_even: boo
 
 
 def _fits(sms: int, working: int) -> bool:
-    """Return whether the SMs that each represents are near enough to a whole number."""
+    """Return whether the number of SMs that each simulated SM represents is close enough to an integer."""
     return abs(_nearest(working, sms) * sms - working) * 100 <= _TOLERANCE_PERCENT * working
 
 

@@ -1,4 +1,4 @@
-"""Finds in closed form which fetches miss a least-recently-used cache, where no two fetches of a wave share data."""
+"""Finds in closed form which fetches miss an LRU cache, if no two fetches of a wave share data."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,10 +12,10 @@ def missed_fetches(waves: Sequence[Sequence[int]], sizes: IntArray, capacity: in
     """
     Return which fetches of each wave miss.
 
-    A wave walks turn by turn, and in a turn stream by stream; every (stream, turn) is data of its own. The cache holds
-    the data that was used last, so data is still there if it and everything else that was used since then fit: the
-    bytes of the turns after it in the stream's last wave, of all waves between, and of the turns before it in this one,
-    each counted once, and what the waves stored.
+    A wave walks turn by turn, and stream by stream within a turn; every (stream, turn) is data of its own. A fetch hits
+    if its data fits the cache together with all data used since its last use. That data, each part counted once, is the
+    turns after it in the stream's last wave, all waves in between, the turns before it in this wave, and the stores of
+    these waves.
 
     Args:
         waves: Streams of each wave, in the order in which a turn walks them.

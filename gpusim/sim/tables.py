@@ -23,7 +23,7 @@ _COPIED = (
     *("is_branch", "joins", "registers", "dispatches", "takes"),
     *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "apart", "activity"),
 )
-"""Fields of ``Decoded`` that are columns as they stand."""
+"""Fields of ``Decoded`` that become columns unchanged."""
 
 _NOTHING_KNOWN = np.zeros((0, 3), dtype=np.int64)
 
@@ -104,11 +104,11 @@ class TouchingKernel(KernelCtas, KernelData, Protocol):
 
 class DataTables:
     """
-    Collects what CTAs touch. Each address pattern, and the fetches of each tile, are evaluated once.
+    Collects the memory accesses of CTAs. Each address pattern, and the fetches of each tile, are evaluated once.
 
     Args:
         kernel: The kernel whose CTAs they are.
-        warps: Most warps of a CTA.
+        warps: Largest number of warps of a CTA.
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
         first_wave: Number of CTAs that run at once on the whole chip.
     """
@@ -183,7 +183,7 @@ class DataTables:
         )
 
     def _cta(self, cta: int) -> tuple[list[int], list[int], tuple[int, ...], tuple[L2Status, ...]]:
-        """Return the first fetch and status of each row, the first sectors of each output, and the outputs' status."""
+        """Return each row's first fetch and first status, each output's first sectors, and the outputs' status."""
         kernel = self._kernel
         block = int(kernel.launched[cta])
         if kernel.missing_work(block):
@@ -191,7 +191,7 @@ class DataTables:
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
             self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
-        # The walk has said what a wave finds in the L2, so lines of a wave are none of another's.
+        # The walk already knows the hits of each wave, so the lines of different waves are kept apart.
         wave = 0 if self._walk is None else cta // self._first_wave
         keys = [(row, walked[tensor], wave) for row, tensor in enumerate(self._tensors)]
         if any(key not in self._fetches for key in keys):
@@ -214,7 +214,7 @@ class DataTables:
         firsts = []
         for tensor in tensors:
             key, brought = of_tensor[tensor], self._brought[wave, tensor]
-            known = id(key), brought  # to hash a long tuple takes long
+            known = id(key), brought  # hashing a long tuple takes long
             if known not in self._status_of:
                 if (key, brought) not in self._statuses:
                     self._statuses[key, brought] = len(self._columns["slow"])
@@ -227,13 +227,13 @@ class DataTables:
         return firsts
 
     def _row_figures(self, row: int) -> tuple[int, int, int, SharedTable, bool]:
-        """Return a row's tensor, bits of an element, bytes of an access, table of copies, and whether around L1."""
+        """Return a row's tensor, element bits, access bytes and table of copies, and whether they bypass the L1."""
         tensor = self._kernel.tensor_of(row)
         operand = self._lanes.operands[self._kernel.copied[tensor]]
         return tensor, operand.bits, operand.access_bytes, copy_table(operand), not self._kernel.cached_in_l1(row)
 
     def _fetched(self, row: int, fetches: Fetches, lanes: CtaLanes[Any], wave: int) -> int:
-        """Add the fetches of one row, and return the first one's number. Of those that are alike, one is evaluated."""
+        """Add the fetches of one row, and return the first one's number. Only one of like fetches is evaluated."""
         columns, (tensor, bits, access_bytes, table, around) = self._columns, self._row(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
@@ -245,7 +245,7 @@ class DataTables:
             for alike, place in places.items():
                 access = lanes.fetched(row, int(fetches.number[place]))
                 line, pattern = self._patterns.copies(access, table, access_bytes, around_l1=around)
-                # Where nothing is touched, no line is asked for.
+                # A fetch that touches nothing requests no line.
                 known[alike] = self._number(pattern), -1 if line is None else line, fetches.base[place]
             pattern_of, line_of, at = known[fetches.alike].T
             lines = np.where(line_of < 0, 0, line_of + (fetches.base - at) * bits // LINE_BITS)
@@ -254,14 +254,14 @@ class DataTables:
         return first
 
     def _known_of(self, row: int, most: int) -> IntArray:
-        """Return what is known of a row's fetches by ``Fetches.alike``, up to ``most``: pattern or -1, line, base."""
+        """Return [pattern or -1, line, base] of a row's fetches for each value of ``Fetches.alike``, up to ``most``."""
         known = self._alike.get(row, _NOTHING_KNOWN)
         if len(known) <= most:
             self._alike[row] = known = np.concatenate([known, np.full((2 * (most + 1), 3), -1, dtype=np.int64)])
         return known
 
     def _number(self, pattern: FetchPattern) -> int:
-        """Return the number of a pattern, which is added where it is new."""
+        """Return the number of a pattern, and add the pattern if it is new."""
         columns = self._columns
         if id(pattern) not in self._known:
             self._known[id(pattern)] = len(columns["request"])
@@ -279,7 +279,7 @@ class DataTables:
         return self._known[id(pattern)]
 
     def _output(self, row: Any) -> int:
-        """Return the place of an output's first sectors, by access and warp; they are added where they are new."""
+        """Return the place of an output's first sectors, by access and warp, and add the sectors if they are new."""
         sectors, known = self._columns["output_sectors"], self._patterns.output(row)
         if id(known) not in self._outputs:
             self._outputs[id(known)] = len(sectors)

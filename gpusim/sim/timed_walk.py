@@ -1,4 +1,4 @@
-"""Walks the CTAs of a grid through the L2 at the times at which a sample says that they run, to count what misses."""
+"""Walks the CTAs of a grid through the L2 at the pace of a sample, to count the bytes that miss."""
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
@@ -15,22 +15,23 @@ MOST_WALK_STEPS: Final = 64
 """Steps in which a CTA fetches its data: fetches of one step are walked together."""
 
 _LEAST_RATE: Final = 0.02
-"""Of the mean rate of all CTAs, what the youngest of an SM has at least: it goes on where the others wait."""
+"""Least rate of the youngest CTA of an SM, relative to the mean: it advances while the others wait."""
 
 _PIECES_AT_ONCE: Final = 1 << 20
-"""Pieces of granules that are made at once, about."""
+"""Approximate number of pieces of granules that are made at once."""
 
 _STEPS_AT_ONCE: Final = 1 << 17
-"""Steps that are walked at once, which bounds memory."""
+"""Steps that are walked at once; it bounds the memory used."""
 
 
 class CtaProgress(NamedTuple):
     """
-    How far a CTA has come, as a line through some points.
+    The progress of a CTA, as a piecewise linear function of time.
 
     Attributes:
-        at: Cycles, from its first one to that after its last.
-        done: The part of its work that it has done by then, 0 to 1.
+        at: Cycles, from its first cycle to the cycle after its last.
+        done: The part of its work done by then, 0 to
+            1.
     """
 
     at: FloatArray
@@ -39,11 +40,11 @@ class CtaProgress(NamedTuple):
 
 def progress_of_chip(lives: Sequence[CtaLife], working: int, ctas: int) -> list[CtaProgress]:
     """
-    Return how the CTAs of a grid come along, in launch order, from the lives of a sample's.
+    Return the progress of a grid's CTAs, in launch order, from the lives of a sample's CTAs.
 
-    Each SM of the chip does what one of the sample does; the SMs of the sample are taken in turn. CTAs go to the SMs in
-    the order in which they find room, as the CTA scheduler hands them out. Where the sample's SMs stand for a few CTAs
-    less than there are, the last ones run as the last of the sample.
+    Each SM of the chip repeats one SM of the sample; the SMs of the sample take turns. CTAs go to SMs in the order in
+    which slots become free, as the CTA scheduler hands them out. If the repeated SMs have a few CTAs less than the
+    grid, the grid's last CTAs progress as the last of the sample.
 
     Args:
         lives: CTAs that were simulated.
@@ -62,7 +63,7 @@ def progress_of_chip(lives: Sequence[CtaLife], working: int, ctas: int) -> list[
 
 
 class _Stretch(NamedTuple):
-    """A part of a CTA's life, in which as many older CTAs are on its SM."""
+    """A part of a CTA's life in which the number of ``older`` CTAs on its SM stays the same."""
 
     begin: int
     end: int
@@ -70,7 +71,7 @@ class _Stretch(NamedTuple):
 
 
 def _ranked(lives: Sequence[tuple[int, int]]) -> list[list[_Stretch]]:
-    """Cut the lives of an SM's CTAs where others begin or end; they are in order of their begin."""
+    """Cut the life of each CTA of an SM where other CTAs begin or end. ``lives`` are sorted by begin."""
     found: list[list[_Stretch]] = []
     beside: list[tuple[int, int]] = []
     for place, (begin, end) in enumerate(lives):
@@ -88,10 +89,10 @@ def _ranked(lives: Sequence[tuple[int, int]]) -> list[list[_Stretch]]:
 
 def _rates(lives: Sequence[Sequence[_Stretch]]) -> FloatArray:
     """
-    Return how fast a CTA is beside as many older ones: parts of its work a cycle, by the number of those.
+    Return the rate of a CTA, as a part of its work per cycle, by the number of older CTAs on its SM.
 
-    The SM issues for the oldest CTA first (D4), so that younger ones are slower. Every CTA does its work once in its
-    life: the rates are those that fit all lives best, by least squares.
+    The SM issues for the oldest CTA first (D4), so younger CTAs are slower. The rates are a least-squares fit to all
+    lives, in each of which a CTA does all of its work once.
     """
     most = max(stretch.older for own in lives for stretch in own) + 1
     spent = np.zeros((len(lives), most))
@@ -105,7 +106,7 @@ def _rates(lives: Sequence[Sequence[_Stretch]]) -> FloatArray:
 
 
 def _progress(own: Sequence[_Stretch], rates: FloatArray) -> CtaProgress:
-    """Return how a CTA comes along; what it has done when it ends is all of its work."""
+    """Return the progress of a CTA, scaled so that all of its work is done when it ends."""
     at = np.array([own[0].begin, *(stretch.end for stretch in own)], dtype=np.float64)
     done = np.cumsum([0.0, *(float(rates[one.older]) * (one.end - one.begin) for one in own)])
     return CtaProgress(at, done / done[-1])
@@ -113,17 +114,16 @@ def _progress(own: Sequence[_Stretch], rates: FloatArray) -> CtaProgress:
 
 def bytes_missed(kernel: KernelData, progress: Sequence[CtaProgress], rooms: Sequence[int] = (100,)) -> list[int]:
     """
-    Return the bytes that copies of a grid's CTAs bring from DRAM, for some sizes of the L2.
+    Return the bytes that copies of a grid's CTAs read from DRAM, for some sizes of the L2.
 
     A CTA fetches its data in the order of its turns, evenly over its work, in at most ``MOST_WALK_STEPS`` steps. The L2
-    replaces what was used least recently, and holds as much as one of its partitions (D11); what a CTA stores takes
-    room when it ends. So CTAs that share data and run one behind the other find it if what was used in between leaves
-    room for it.
+    is an LRU cache of the size of one partition (D11); a CTA's stores enter it when the CTA ends. So if two CTAs share
+    data, the later one hits unless the data used in between has evicted it.
 
     Args:
         kernel: The kernel.
-        progress: How its CTAs come along.
-        rooms: The sizes, per cent of its own.
+        progress: Progress of its CTAs.
+        rooms: Sizes of the L2, in per cent of the machine's.
     """
     machine, ctas = kernel.machine, len(kernel.launched)
     steps = _Steps(kernel)
@@ -156,7 +156,7 @@ def bytes_missed(kernel: KernelData, progress: Sequence[CtaProgress], rooms: Seq
             place = np.searchsorted(row, ends, side="right")
             granule = np.insert(granule, place, granules + cta[ends])
             parts, size = np.insert(parts, place, 1), np.insert(size, place, stored)
-            # What is stored is not brought: a row behind all others.
+            # Stores read nothing from DRAM: they get a row of their own behind all others.
             row = np.insert(row, place, len(part))
         columns = [np.ascontiguousarray(one).data for one in (row, granule, parts, size)]
         turns = np.arange(1 + begin, 2 + begin + len(part), dtype=np.int64).data
@@ -201,18 +201,18 @@ class _Steps:
         steps: Sequence[int],
         pieces: tuple[IntArray, IntArray, IntArray, IntArray],
     ) -> None:
-        """Add the pieces of some tiles, of which each has so many steps."""
+        """Add the pieces of some tiles; ``steps`` is the number of steps of each."""
         self._made.append(pieces)
         for key, count in zip(keys, steps, strict=True):
             self._known[tensor, key] = self._steps, count
             self._steps += count
 
     def of(self, tensor: int, key: Hashable) -> tuple[int, int]:
-        """Return the number of the first step of a tensor's tile, and how many it has."""
+        """Return the number of the first step of a tensor's tile, and the number of its steps."""
         return self._known[tensor, key]
 
     def whole(self) -> int:
-        """Complete the pieces; return the number of granules."""
+        """Complete the pieces, and return the number of granules."""
         counts, granules, masks, sizes = (np.concatenate(one) for one in zip(*self._made, strict=True))
         self._columns = (np.concatenate([[0], counts.cumsum()]), granules, masks, sizes)
         return self._granules
@@ -223,7 +223,7 @@ class _Steps:
 
         Args:
             steps: Numbers of steps, shape [rows, tensors].
-            asked: Which of them there are.
+            asked: Which of them exist.
         """
         if self._columns is None:
             raise RuntimeError("the pieces are not complete")
@@ -238,7 +238,7 @@ class _Steps:
         return granule[place], parts[place], size[place], row
 
     def _pieces_apart(self, sizes: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the pieces of a tile whose fetches have granules of their own: one of each step."""
+        """Return the pieces of a tile whose fetches have granules of their own: one piece for each step."""
         steps = min(len(sizes), MOST_WALK_STEPS)
         granule = self._granules + np.arange(steps)
         self._granules += steps
