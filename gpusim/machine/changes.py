@@ -1,4 +1,4 @@
-"""Which figures of a machine a user has set: "h200 with sms = 66", read, written, and what follows from it."""
+"""The figures of a machine that a user has set, such as "h200 with sms = 66": how they are read and written."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class BadFigure(BadInput):
 @dataclass(frozen=True, slots=True)
 class MachineChoice:
     """
-    A machine file, and the figures that are set in place of the file's.
+    A machine file, and the figures that override the file's.
 
     Attributes:
         base: Name or path of the file.
@@ -40,7 +40,7 @@ class MachineChoice:
     figures: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the text that ``read_choice`` reads: the base alone where no figure is set."""
+        """Return the text that ``read_choice`` reads: only the base if no figure is set."""
         figures = ", ".join(f"{key} = {json.dumps(value, default=str)}" for key, value in sorted(self.figures.items()))
         return f"{self.base} with {figures}" if figures else self.base
 
@@ -79,7 +79,7 @@ def with_figure(text: str, key: str, value: object) -> str:
 
 def in_proportion(sizes: Sequence[int], total: int) -> list[int]:
     """
-    Return the sizes of groups as if they had so many members together.
+    Scale the sizes of groups so that they sum to ``total``.
 
     >>> in_proportion([8, 16, 108], 66)
     [4, 8, 54]
@@ -89,7 +89,7 @@ def in_proportion(sizes: Sequence[int], total: int) -> list[int]:
 
 
 def _figures(text: str) -> Iterator[tuple[str, object]]:
-    """Yield keys and values of "sms = 66, l2.bytes = 1048576"; what is no value in JSON is kept as text."""
+    """Yield keys and values of "sms = 66, l2.bytes = 1048576". A value that is not JSON is kept as text."""
     while found := _FIGURE.match(text):
         rest = text[found.end() :]
         try:

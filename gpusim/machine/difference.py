@@ -1,4 +1,4 @@
-"""Which figures of several machines differ, and how each is known."""
+"""The figures in which several machines differ, and how each is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ class FigureDifference:
     Attributes:
         key: Dotted key in the machine files.
         unit: Its unit.
-        values: Its value in each machine; None where a machine does not have it, or its figures are not known.
-        kinds: How it is known of each machine; empty where there is none.
+        values: Its value in each machine; None if a machine does not have it, or if the machine's figures are not
+            known.
+        kinds: How it is known for each machine; empty without a value.
     """
 
     key: str
@@ -36,7 +37,7 @@ def figure_differences(machines: Sequence[Machine | None]) -> tuple[FigureDiffer
     Return the figures whose values differ, in the order of the machine files.
 
     Args:
-        machines: The machines; None for one whose figures are not known, which differs from none.
+        machines: The machines. None stands for a machine whose figures are not known; it is not compared.
     """
     tables = [None if one is None else {record.key: record for record in one.figures} for one in machines]
     known = [one for one in tables if one is not None]

@@ -1,4 +1,4 @@
-"""One figure of a machine file: its unit with the values that are allowed, and how it is known."""
+"""One figure of a machine file: its unit, its allowed values, and how it is known."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -10,7 +10,7 @@ FIGURE_KINDS: tuple[str, ...] = get_args(FileKind)
 """Kinds that a machine file may state."""
 
 FigureKind: TypeAlias = FileKind | Literal["user"]
-"""How a figure is known. "user": somebody set it in place of the file's, to ask a question."""
+"""How a figure is known. "user": a user overrides the file's value, to ask a question."""
 
 
 _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
@@ -42,7 +42,7 @@ _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
     "wavefronts/cycle": (1, 32),
     "warps": (1, 256),
 }
-"""Smallest and largest value of the figures of a unit that state no bounds of their own: ten times a GPU's or more."""
+"""Default bounds of figures by unit. The upper bounds are at least ten times the values of a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class FigureUnit:
 
     Attributes:
         name: Unit that the record must state.
-        lower: Smallest allowed value; None takes that of the unit.
-        upper: Largest allowed value; None takes that of the unit.
-        zero: What the value 0 means. Where it is empty, 0 is allowed only if the unit's bounds have it.
-        power_of_two: Whether the figure must be a power of two, as addresses are divided by it.
-        only: The one value that is simulated, and so the only one allowed; None where any is.
+        lower: Smallest allowed value; None for the unit's default.
+        upper: Largest allowed value; None for the unit's default.
+        zero: Meaning of the value 0. If empty, 0 is allowed only within the unit's bounds.
+        power_of_two: Whether the figure must be a power of two, because addresses are divided by it.
+        only: The only value that is simulated and therefore allowed; None if any value is.
     """
 
     name: str
@@ -84,7 +84,7 @@ class FigureUnit:
 
     @property
     def allowed(self) -> str:
-        """What a value must be, for messages."""
+        """Description of the allowed values, for messages."""
         if self.only is not None:
             return f"{str(self.only).lower()}, no other is simulated"
         if self.name == "bool":
@@ -93,7 +93,7 @@ class FigureUnit:
         return f"{what} of {self.least} to {self.most}"
 
     def allows(self, value: object) -> bool:
-        """Return whether a value is of the right type, within bounds and, where it must be, a power of two."""
+        """Return whether a value has the right type, is within bounds and, if required, is a power of two."""
         if self.only is not None:
             return type(value) is type(self.only) and value == self.only
         if self.name == "bool":
@@ -111,7 +111,7 @@ class Inherited:
 
 
 def printed_value(value: int | bool | tuple[int, ...]) -> str:
-    """Return a figure's value as text: the integers of a list with commas between them."""
+    """Return a figure's value as text; the integers of a list are separated by commas."""
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -122,12 +122,12 @@ class FigureRecord:
 
     Attributes:
         key: Dotted key in the machine file.
-        value: Value of the figure, in ``unit``; several of a figure that is a list.
+        value: Value of the figure in ``unit``, or several values for a list.
         unit: Unit of the value.
         kind: How the figure is known.
         source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
         at: Place in the source.
-        why: Reason for an assumed figure; of a user's, what it stands in place of.
+        why: Reason for an assumed figure; for a user's figure, the value that it overrides.
         fitted_on: Runs a fitted figure was fitted on; these runs cannot validate it.
     """
 

@@ -1,4 +1,4 @@
-"""The keys of a machine file: what each figure means, its unit, and which values it may have."""
+"""The keys of a machine file: the meaning, the unit and the allowed values of each figure."""
 
 import dataclasses
 import re
@@ -13,7 +13,7 @@ from gpusim.machine.figure import FigureUnit, Inherited
 from gpusim.machine.spec import PIPES, Machine
 
 TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9}")
-"""What the key of an mma.sync looks like: shape, input and accumulator."""
+"""Pattern of an mma.sync's key: shape, input and accumulator."""
 
 ANY_TENSOR = "m16n8k16.f16.f32"
 """The mma.sync that stands for all in the list of keys."""
@@ -25,7 +25,7 @@ NOT_SIMULATED: Final = {
     "instruction_cache.l1_bytes": "one instruction cache of an SM is simulated, of l0_bytes",
     "instruction_cache.miss_latency": "a miss of the instruction cache goes to the L2, in l1_miss_latency",
 }
-"""Figures that machine files once had and nothing obeyed, with the reason for which each is refused."""
+"""Figures of older machine files that never affected a result, each with the reason for refusing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,7 @@ class FigureKey:
         key: Dotted key.
         unit: Unit and allowed values.
         is_list: Whether the figure is a list.
-        table: The table, of those that a file may leave out, that the key stands in; empty for a key that each machine
-            has.
+        table: The optional table that contains the key; empty for a key that every machine has.
         meaning: What the figure is.
     """
 
@@ -50,18 +49,18 @@ class FigureKey:
 
     @property
     def allowed(self) -> str:
-        """What a value must be."""
+        """Description of the allowed values."""
         return f"a list, each {self.unit.allowed}" if self.is_list else self.unit.allowed
 
 
 @cache
 def figure_keys() -> dict[str, FigureKey]:
-    """Return the keys of a machine file in the order of ``Machine``; one mma.sync stands for all."""
+    """Return the keys of a machine file in the order of ``Machine``, with one mma.sync as the example of all."""
     return {one.key: one for one in _keys(Machine, "", "")}
 
 
 def figure_key(key: str) -> FigureKey | None:
-    """Return the key of a figure, of any mma.sync; None if there is no such key."""
+    """Return the key of a figure, including that of any mma.sync; None if there is no such key."""
     table, _, rest = key.partition(".")
     found = TENSOR_NAME.match(rest) if table == "tensor" else None
     if found is None:
@@ -71,7 +70,7 @@ def figure_key(key: str) -> FigureKey | None:
 
 
 def hints_of(spec: type[Any]) -> dict[str, Any]:
-    """Return the annotations of a spec by attribute, with their marks."""
+    """Return the annotations of a spec by attribute, with their ``FigureUnit`` or ``Inherited`` marks."""
     return _hints(cast("Any", spec))
 
 
@@ -101,7 +100,7 @@ def _keys(spec: type[Any], prefix: str, table: str) -> Iterator[FigureKey]:
 
 @cache
 def _meanings(spec: Any) -> dict[str, str]:
-    """Return what the docstrings of a spec, and of those that it extends, say about each attribute, in one sentence."""
+    """Return the meaning of each attribute: its first sentence in the docstring of the spec or of a base class."""
     found: dict[str, str] = {}
     for one in reversed(spec.__mro__[:-1]):
         _, _, attributes = (getdoc(one) or "").partition("Attributes:\n")

@@ -1,4 +1,4 @@
-"""The reader of a machine file, which demands a unit, a kind and a source of every figure and allows no unknown key."""
+"""The reader of a machine file. Every figure needs a unit, a kind and a source; unknown keys are refused."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ _GROUPS = ("launch.units.ahead", "launch.units.others")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
 
 QUANTILES: Final = ("latency", "latency_late", "latency_later", "latency_most")
-"""Quantiles of a miss's latency that are simulated where ``dram.late`` is not given, and refused where it is."""
+"""Quantiles of a miss's latency. They are required without ``dram.late``, and refused beside it."""
 
 
 def machine_names() -> tuple[str, ...]:
@@ -46,11 +46,11 @@ def load_machine(name_or_path: str | Path) -> Machine:
     Load a machine by its shipped name ("h200"), or from the TOML file at a path (a ``Path``, or text with a slash or
     ".toml").
 
-    "h200 with sms = 66, l2.bytes = 1048576" is the machine with other values of these figures, whose kind is then
-    "user". Groups of SMs follow the number of SMs in proportion.
+    "h200 with sms = 66, l2.bytes = 1048576" is the machine with these figures overridden; their kind is then "user".
+    Groups of SMs are scaled to the number of SMs.
 
     Raises:
-        BadFigure: Such a value is not allowed, or there is no such figure.
+        BadFigure: An overriding value is not allowed, or there is no such figure.
         BadInput: No such machine or file exists, or the file breaks a rule; the message names file and key.
     """
     if not isinstance(name_or_path, str | Path):
@@ -84,7 +84,9 @@ def _shipped(name: str) -> Machine:
 
 
 def _alike(name: str, names: Sequence[str]) -> list[str]:
-    """Return the machines of which a name is a part, or the longest that is part of it; else the most alike."""
+    """
+    Return the machines whose names contain a name, or the longest name that it contains, or the most similar ones.
+    """
     wrong = re.sub(r"[^a-z0-9]", "", name.lower())
     plain = {one: one.replace("_", "") for one in names}
     whole = [one for one in names if wrong and wrong in plain[one]]
@@ -99,9 +101,9 @@ def parse_machine(text: str, name: str, where: str, figures: Mapping[str, Any] |
 
     Args:
         text: Content of a machine file.
-        name: Value of ``Machine.name``, which says the figures that differ, too.
+        name: Value of ``Machine.name``, which includes overridden figures.
         where: File name for messages.
-        figures: Values by dotted key that stand in place of the file's.
+        figures: Values by dotted key that override the file's.
 
     Raises:
         BadInput: The text is not TOML or breaks a rule; the message names file and key.
@@ -115,7 +117,7 @@ def parse_machine(text: str, name: str, where: str, figures: Mapping[str, Any] |
 
 def read_machine(data: dict[str, Any], name: str, where: str, figures: Mapping[str, Any] | None = None) -> Machine:
     """
-    Read a machine from the data of its file, as ``tomllib`` reads it; the rest is as of ``parse_machine``.
+    Read a machine from the data that ``tomllib`` returns. The other arguments are those of ``parse_machine``.
 
     Raises:
         BadInput: The data breaks a rule; the message names file and key.
@@ -147,7 +149,7 @@ class _Reader:
         Args:
             where: File name for messages.
             data: Content of the file.
-            given: Values by dotted key that a user has set in place of the file's.
+            given: Values by dotted key with which a user overrides the file's.
         """
         self._where = where
         self._data = data
@@ -177,7 +179,7 @@ class _Reader:
         return machine
 
     def _require_figures(self) -> None:
-        """Refuse values that a user has set of figures that there are not, or that are not allowed."""
+        """Refuse a user's figure that does not exist, or whose value is not allowed."""
         for key, value in self._given.items():
             known = figure_key(key)
             if key in NOT_SIMULATED:
@@ -194,9 +196,9 @@ class _Reader:
 
     def _with_groups(self, table: dict[str, Any]) -> dict[str, Any]:
         """
-        Return the file's tables with groups of as many SMs as a user has set, in proportion to the file's.
+        Return the file's tables with the groups of SMs scaled to the number of SMs that a user has set.
 
-        Where a group would have none, the groups are not known.
+        If a group would have no SM, the groups are left out.
         """
         launch = table.get("launch", {})
         units = launch.get("units") if isinstance(launch, dict) else None
@@ -206,14 +208,14 @@ class _Reader:
             sizes = [units["ahead"]["value"], *units["others"]["value"]]
             ahead, *others = in_proportion(sizes, self._given["sms"])
         except (KeyError, TypeError, ZeroDivisionError):
-            return table  # it breaks a rule, which is found where it is read
+            return table  # invalid; the error is raised where it is read
         if min(ahead, *others) < 1:
             return table | {"launch": {key: value for key, value in launch.items() if key not in {"units", "cpcs"}}}
         self._follows = dict(zip(_GROUPS, (ahead, others), strict=True))
         return table
 
     def _require_late(self, late: DramLateSpec, machine: Machine) -> None:
-        """Refuse late loads that are none: before their time, always, or of less than a line."""
+        """Refuse figures of DRAM's refresh that are out of bounds, and masks that depend on one another."""
         for key, least, found, most in (
             ("on_time", machine.dram.latency_least, late.on_time, None),
             ("cycles", 1, late.cycles, late.period - 1),
@@ -231,7 +233,7 @@ class _Reader:
                 )
 
     def _require_banks(self, machine: Machine) -> None:
-        """Refuse banks that cannot serve the widest access of one lane in a wavefront."""
+        """Refuse banks that are too few for the widest access of one lane."""
         shared = machine.shared
         if shared.banks * shared.bank_bytes < VECTOR_BITS // 8:
             raise BadInput(
@@ -246,7 +248,7 @@ class _Reader:
                 raise self._refuse(f"pipes.{name}.latency must be given", None, f"pipes.{name}.latency")
 
     def _require_quantiles(self, machine: Machine) -> None:
-        """Refuse quantiles of a miss's latency beside ``dram.late``, where they are not obeyed, and their lack."""
+        """Refuse quantiles of a miss's latency beside ``dram.late``, and their absence without it."""
         late = machine.dram.late is not None
         for name in QUANTILES:
             found = getattr(machine.dram, name)
@@ -259,7 +261,7 @@ class _Reader:
                 raise self._refuse(f"dram.{name} must be given where there is no dram.late", None, f"dram.{name}")
 
     def _require_write_queue(self, dram: DramSpec) -> None:
-        """Refuse two sizes of DRAM's queue of writes, and none."""
+        """Refuse two sizes of DRAM's write queue, and refuse none."""
         if dram.turns is not None and dram.write_queue is not None:
             raise BadInput(
                 "dram.write_queue must be left out beside dram.turns, whose gathered says what a channel holds,"
@@ -269,7 +271,7 @@ class _Reader:
             raise self._refuse("dram.write_queue must be given where there is no dram.turns", None, "dram.write_queue")
 
     def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
-        """Refuse groups that are not the chip's SMs, or of which it is not said which GPC they are of and where."""
+        """Refuse groups that do not add up to the chip's SMs, or that lack a GPC or a side of the chip."""
         if sum(units.sizes) != sms:
             raise BadInput(
                 f"launch.units.ahead and others must have {sms} SMs together,"
@@ -303,7 +305,7 @@ class _Reader:
             self._require_units(units, machine.sms)
         if machine.launch.gpc_clocks is not None:
             self._require_clocks(machine.launch.gpc_clocks)
-        # A warp that waits for a semaphore must not come back before one that waits at a barrier could.
+        # A warp that waits for a semaphore must not resume before a warp that waits at a barrier could.
         barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore
         if semaphore <= barrier:
             raise BadInput(
@@ -402,7 +404,7 @@ class _Reader:
         return cast("dict[str, PipeSpec]", tables)
 
     def _figure_of(self, hint: Any, unit: FigureUnit, found: object, key: str) -> object:
-        """Return a figure's value; None for one that may be left out, and is."""
+        """Return a figure's value, or None for an optional figure that is absent."""
         if found is not None and key in NOT_SIMULATED:
             raise self._left_out(key)
         if get_origin(hint) is not types.UnionType:
@@ -442,7 +444,7 @@ class _Reader:
         return value
 
     def _set(self, unit: FigureUnit, key: str, value: Any, why: str) -> object:
-        """Keep a value that a user has set, or that follows from one, and return it."""
+        """Record and return a value that a user has set, or that follows from one."""
         kept = tuple(value) if isinstance(value, list) else value
         self._figures.append(FigureRecord(key, kept, unit.name, "user", "", "", why, ()))
         return kept
@@ -466,7 +468,7 @@ class _Reader:
                 raise self._refuse(f"{name} must be a string that is not empty", found[name], f"{key}.{name}")
 
     def _notes(self, found: Mapping[str, object], key: str) -> tuple[str, ...]:
-        """Check the types of what is said about a figure, and return the runs that it was fitted on."""
+        """Check the types of a figure's notes, and return the runs that it was fitted on."""
         self._require_text(found, _RECORD_TEXTS, key)
         spread = found.get("spread", [0, 0])
         if not isinstance(spread, list) or list(map(type, spread)) != [int, int] or not 0 <= spread[0] <= spread[1]:

@@ -1,12 +1,12 @@
-"""Which masks of bits tell something, by the parities of the bits that they choose, that masks before them do not."""
+"""Linear independence of bit masks: does the parity of one follow from the parities of others?"""
 
 from collections.abc import Iterable
 
 
 def tell_anew(masks: Iterable[int]) -> list[bool]:
-    """Return of each mask whether its parity does not follow from the parities of the masks before it."""
+    """Return for each mask whether its parity is independent of the parities of the masks before it."""
     found: list[bool] = []
-    told: list[int] = []  # of different highest bits, highest first: each is a sum of masks so far
+    told: list[int] = []  # basis of the masks so far, each with another highest bit, highest first
     for mask in masks:
         left = mask
         for one in told:

@@ -16,7 +16,7 @@ class Occupancy:
 
     Attributes:
         ctas: Resident CTAs of one SM; 0 if not even one fits.
-        limiter: Resource that allows no more. Among several, the first in the order of ``Limiter``.
+        limiter: Resource that allows no more CTAs; of several, the first in the order of ``Limiter``.
     """
 
     ctas: int

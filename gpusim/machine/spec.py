@@ -50,7 +50,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Features:
     """
-    What the machine has of the instructions that not all have.
+    Instructions that only some machines have.
 
     Attributes:
         cp_async: Whether it has cp.async: sm_80 and later.
@@ -68,8 +68,8 @@ class PipeSpec:
 
     Attributes:
         interval: Cycles that one warp instruction occupies the pipe.
-        latency: Cycles from issue until a dependent instruction may issue, where streams are estimated; compiled ones
-            have stall counts of their own. None for the pipe "half", whose results no estimated instruction needs soon.
+        latency: Cycles from issue until a dependent instruction may issue, for estimated streams; compiled streams have
+            stall counts of their own. None for the pipe "half", whose results no estimated instruction needs soon.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
@@ -79,10 +79,10 @@ class PipeSpec:
 @dataclass(frozen=True, slots=True)
 class BeyondSpec:
     """
-    What an mma.sync takes beyond whole cycles.
+    The time of an mma.sync beyond whole cycles.
 
     Attributes:
-        percent: Hundredths of a cycle for which each one keeps the tensor core besides its interval.
+        percent: Hundredths of a cycle for which each mma.sync occupies the tensor core beyond its interval.
     """
 
     percent: Annotated[int, FigureUnit("percent", upper=99, zero="whole cycles")]
@@ -95,7 +95,7 @@ class TensorSpec(PipeSpec):
 
     Attributes:
         latency: Cycles from issue until an mma.sync that needs the result may issue.
-        beyond: What each takes beyond its interval in a warp tile; None where that is not known, and it is nothing.
+        beyond: Time beyond the interval in a warp tile; None if unknown, and then none is simulated.
     """
 
     latency: Annotated[int, FigureUnit("cycles")]
@@ -105,11 +105,11 @@ class TensorSpec(PipeSpec):
 @dataclass(frozen=True, slots=True)
 class MioGapsSpec:
     """
-    How registers of memory instructions are read while a warp of the SMSP multiplies (D8).
+    How an SMSP reads the registers of memory instructions while one of its warps issues mma.sync (D8).
 
     Attributes:
-        registers: Registers that are read with each mma.sync.
-        copy_registers: Registers for which a cp.async counts beside mma.sync of another warp.
+        registers: Registers that are read during each mma.sync.
+        copy_registers: Number of registers as which a cp.async counts beside mma.sync of another warp.
     """
 
     registers: Annotated[int, FigureUnit("registers", 1, 64)]
@@ -129,7 +129,7 @@ class MioSpec:
             overwritten.
         sm_interval: Cycles between two instructions leaving any SMSP of the SM.
         sm_depth: Instructions that have left the SMSPs and can wait for the data stage of the SM.
-        gaps: How registers are read beside mma.sync; None where that is not known, and they are read as without.
+        gaps: How registers are read beside mma.sync; None if unknown, and then mma.sync has no effect on it.
     """
 
     queue_depth: Annotated[int, FigureUnit("instructions")]
@@ -144,11 +144,11 @@ class MioSpec:
 @dataclass(frozen=True, slots=True)
 class SharedStoresSpec:
     """
-    How stores to shared memory wait for those of their warps.
+    How stores to shared memory wait for earlier stores of their warps.
 
     Attributes:
-        apart: Stores that may wait apart from the queue of the SM; memory instructions behind one for which there is no
-            room wait with it.
+        apart: Stores that may wait outside the SM's queue. A further store waits in the queue and blocks the memory
+            instructions behind it.
     """
 
     apart: Annotated[int, FigureUnit("stores")]
@@ -157,7 +157,7 @@ class SharedStoresSpec:
 @dataclass(frozen=True, slots=True)
 class SharedWideSpec:
     """
-    How loads of more than four bytes a lane differ from those of four.
+    How loads of more than four bytes a lane differ from loads of four.
 
     Attributes:
         register_latency: Cycles that each further register of a lane adds to an LDS, besides those of its wavefronts.
@@ -174,18 +174,18 @@ class SharedMemorySpec:
     Attributes:
         banks: Number of banks of the data array.
         bank_bytes: Width of one bank.
-        load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue. LDC is taken to have it, too.
-        wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp. The next store of a
-            warp waits so many for each wavefront of the one before.
+        load_latency: Cycles of an LDS of one wavefront, from issue to dependent issue. LDC is assumed to take as long.
+        wavefront_latency: Cycles that each further wavefront of one access adds, for a lone warp. A store waits as many
+            cycles for each wavefront of its warp's previous store.
         ldmatrix_latency_x1: Cycles of an ldmatrix of one matrix, from issue to dependent issue. Each further matrix is
             a wavefront.
         shuffle_latency: Cycles of a SHFL, from issue to dependent issue. It occupies the data stage like a load of one
-            wavefront. S2R is taken to do the same, and S2UR but for the latency of a uniform instruction more.
-        atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each of the lanes that meet at one word.
+            wavefront. S2R is assumed to do the same, and so is S2UR, plus the latency of a uniform instruction.
+        atomic_wavefronts: Wavefronts that an atomic (ATOMS) takes for each lane that accesses the same word.
         warp_return_bytes: Bytes per cycle that the registers of one warp take from the data array.
         wavefronts_per_cycle: Wavefronts that the data stage serves in a cycle.
-        stores: How stores wait; None where that is not known, and all that is behind one waits with it.
-        wide: How wide loads differ; None where that is not known, and their wavefronts alone tell them apart.
+        stores: How stores wait; None if unknown, and then a waiting store blocks everything behind it.
+        wide: How wide loads differ; None if unknown, and then only their wavefronts count.
     """
 
     banks: Annotated[int, FigureUnit("banks", 1, 1024, power_of_two=True)]
@@ -201,7 +201,7 @@ class SharedMemorySpec:
     wide: SharedWideSpec | None
 
     def lds_latency(self, lane_bytes: int) -> int:
-        """Return the cycles of an LDS of one wavefront of so many bytes a lane, from issue to dependent issue."""
+        """Return the cycles of an LDS of one wavefront with ``lane_bytes`` a lane, from issue to dependent issue."""
         further = max(0, lane_bytes // WORD_BYTES - 1)
         return self.load_latency + (0 if self.wide is None else further * self.wide.register_latency)
 
@@ -209,13 +209,13 @@ class SharedMemorySpec:
 @dataclass(frozen=True, slots=True)
 class CopyPaceSpec:
     """
-    How fast copies leave the SMSPs of an SM, how much of theirs may be on its way, and how fast it is written.
+    How fast copies leave the SMSPs of an SM, how many may be in flight, and how fast their data is written.
 
     Attributes:
         interval: Cycles from a copy that leaves any SMSP to the next memory instruction that leaves one.
-        outstanding: Requests of copies around the L1 that an SM has on their way; those of a copy that asks for one
+        outstanding: Requests of copies around the L1 that an SM may have in flight; those of a copy that asks for one
             sector of each line count twice.
-        outstanding_through: Lines that copies through the L1 lack there, and that an SM has on their way.
+        outstanding_through: Missing lines of copies through the L1 that an SM may have in flight.
         fill_bytes: Bytes of a line that a copy around the L1 writes to shared memory in a cycle, in which no store can
             be written.
     """
@@ -233,18 +233,18 @@ class AsyncCopySpec:
 
     Attributes:
         queue_percent: Per cent of an entry of an SMSP's MIO queue that a copy takes.
-        look_ups: Copies that may wait to look up their lines; memory instructions behind one for which there is no
-            room wait with it.
-        apart: Cycles for which a copy's look-up takes longer whose lines of shared memory are all of one class, and
-            the end of a group behind it.
-        stage: Cycles of the SM's data stage that a copy takes which goes around the L1.
+        look_ups: Copies that may wait for their tag lookup. A further copy blocks the memory instructions behind it.
+        apart: Extra cycles of the tag lookup of a copy that fills lines of one class only, and of the end of a group
+            behind it.
+        stage: Cycles of the SM's data stage that a copy around the L1 takes.
         commit_stage: Cycles of the data stage that a commit_group takes.
-        source_release: Cycles from a copy's way to the SM's queue until the address registers are free.
-        pace: How fast copies leave, how much is on its way, and how fast it is written; None where that is not known:
-            they leave as other memory instructions do, any number is on its way, and stores wait for none.
+        source_release: Cycles from a copy's move to the SM's queue until its address registers are free.
+        pace: How fast copies leave, how many may be in flight, and how fast their data is written; None if unknown:
+            then they leave as other memory instructions do, any number may be in flight, and no store waits for them.
         l1_latency: Cycles from issue until the data is in shared memory, on an L1 hit.
-        commit_latency: Cycles from a commit_group's issue to that of one right behind it.
-        wait_latency: Cycles from the issue of a wait_group with nothing pending to that of one right behind it.
+        commit_latency: Cycles from a commit_group's issue to the issue of a commit_group right behind it.
+        wait_latency: Cycles from the issue of a wait_group with nothing pending to the issue of a wait_group right
+            behind it.
     """
 
     queue_percent: Annotated[int, FigureUnit("percent")]
@@ -262,12 +262,11 @@ class AsyncCopySpec:
 @dataclass(frozen=True, slots=True)
 class L1LinesSpec:
     """
-    How loads pass the L1 of an SM, and lines come that it lacks.
+    How loads pass the L1 of an SM, and how fast missing lines return.
 
     Attributes:
-        interval: Cycles from one line to the next, with one sector or several.
-        look_ups: Loads that may wait to look up their lines; memory instructions behind one for which there is no room
-            wait with it.
+        interval: Cycles between two missing lines that return, of one sector or several.
+        look_ups: Loads that may wait for their tag lookup. A further load blocks the memory instructions behind it.
     """
 
     interval: Annotated[int, FigureUnit("cycles")]
@@ -280,8 +279,8 @@ class L1StoresSpec:
     How stores to global memory pass the L1 of an SM.
 
     Attributes:
-        bytes_per_cycle: Bytes of a store that go to the SM's port in a cycle. Meanwhile no other store goes on, be it
-            to shared memory, and what is behind that waits with it.
+        bytes_per_cycle: Bytes of a store that go to the SM's port in a cycle. Meanwhile no other store proceeds, not
+            even to shared memory, and a waiting store blocks the instructions behind it.
     """
 
     bytes_per_cycle: Annotated[int, FigureUnit("bytes/cycle")]
@@ -293,13 +292,14 @@ class L1Spec:
     The L1 data cache of one SM.
 
     Attributes:
-        bytes: L1 and shared memory together. The cache is what the shared-memory carve-out leaves.
+        bytes: L1 and shared memory together. The cache has the bytes outside the shared-memory carve-out.
         line_bytes: Bytes of a cache line.
         sector_bytes: Bytes of a sector.
         hit_latency: Cycles of a load that hits, from issue to dependent issue.
-        store_buffer_bytes: Bytes of stores that can wait for the SM's way to the L2 before they hold other accesses.
-        lines: How lines come that loads lack; None where that is not known, and they come as those of copies.
-        stores: How stores pass; None where that is not known, and one holds no other.
+        store_buffer_bytes: Bytes of stores that can wait for the SM's port to the L2 before stores block other
+            accesses.
+        lines: How missing lines of loads return; None if unknown, and then they return as those of copies do.
+        stores: How stores pass; None if unknown, and then no store holds another.
     """
 
     bytes: Annotated[int, FigureUnit("bytes", 1 << 10, 1 << 22)]
@@ -314,18 +314,18 @@ class L1Spec:
 @dataclass(frozen=True, slots=True)
 class L2ReachSpec:
     """
-    How far the L2 is from the SMs.
+    The distance of the L2 from the SMs.
 
     Attributes:
-        cycles: Cycles by which loads of SMs spread evenly over the chip take longer, in the mean over all lines, than
-            those of the nearest of them.
+        cycles: Extra latency of SMs spread evenly over the chip, relative to the nearest of them, as a mean over all
+            lines.
     """
 
     cycles: Annotated[tuple[int, ...], FigureUnit("cycles", zero="the nearest SM")]
 
     @property
     def about_mean(self) -> tuple[int, ...]:
-        """Cycles more or less than the mean SM's."""
+        """Differences from the mean SM's latency, cycles."""
         mean = sum(self.cycles) // len(self.cycles)
         return tuple(one - mean for one in self.cycles)
 
@@ -333,11 +333,11 @@ class L2ReachSpec:
 @dataclass(frozen=True, slots=True)
 class L2MixedSpec:
     """
-    What the L2 takes for reads beside stores, which go ways of their own.
+    The write bandwidth of the L2 that reads take. Otherwise reads and stores have paths of their own.
 
     Attributes:
-        read_percent: What a byte that is read takes of the time for what is stored, in per cent of a stored one.
-        fill_percent: What a byte takes besides that comes from DRAM.
+        read_percent: Time of the write bandwidth that a byte read takes, in per cent of a stored byte's.
+        fill_percent: Further time that a byte from DRAM takes, in per cent of a stored byte's.
     """
 
     read_percent: Annotated[int, FigureUnit("percent")]
@@ -350,9 +350,9 @@ class L2MergingSpec:
     How requests of several SMs for the same sectors are merged before the L2 (D24).
 
     Attributes:
-        most: Requests that one look-up serves.
-        window: Cycles from the time the L2 accepts a request of which the data is there, in which others are merged
-            with it. One whose data comes from DRAM takes others until that is there.
+        most: Requests that one lookup serves.
+        window: Cycles from the acceptance of a request that hits during which later requests are merged with it. A
+            request that misses merges others until its data has come from DRAM.
     """
 
     most: Annotated[int, FigureUnit("requests")]
@@ -362,13 +362,13 @@ class L2MergingSpec:
 @dataclass(frozen=True, slots=True)
 class L2CrossingSpec:
     """
-    What it takes a line to come from one partition of the L2 to the other.
+    The cost of moving a line from one partition of the L2 to the other.
 
     Attributes:
-        first: Cycles that the first load from the side of the other partition takes longer than one from the side of
-            the line's home. Later ones find it on their own side.
-        home_bits: Bits of a line's number whose parity says which partition is its home; of those above the page, which
-            no benchmark sees, all count.
+        first: Extra cycles of the first load of a line from the other partition's side. Later loads hit the line on
+            their own side.
+        home_bits: Bits of a line's number whose parity selects its home partition. Bits above the page, which no
+            benchmark can see, all count.
     """
 
     first: Annotated[int, FigureUnit("cycles", zero="no longer than on its own side")]
@@ -378,11 +378,12 @@ class L2CrossingSpec:
 @dataclass(frozen=True, slots=True)
 class L2ClockSpec:
     """
-    What of its latencies is in clocks of its own, which go on while tensor cores slow those of the SMs down (D25).
+    The part of the latencies that runs on clocks of the L2 and DRAM. These stay constant while tensor cores slow the
+    SMs' clock down (D25).
 
     Attributes:
-        of_hit: Cycles of a hit's latency that are in the L2's clock.
-        of_miss: Cycles of a miss's latency that are in the clocks of the L2 and of DRAM.
+        of_hit: Cycles of a hit's latency that run on the L2's clock.
+        of_miss: Cycles of a miss's latency that run on the clocks of the L2 and of DRAM.
     """
 
     of_hit: Annotated[int, FigureUnit("cycles")]
@@ -396,8 +397,8 @@ class L2Spec:
 
     Attributes:
         bytes: Capacity of the whole chip.
-        partitions: Number of partitions. Each keeps what the SMs next to it read, so data that all SMs read is held in
-            each.
+        partitions: Number of partitions. Each keeps the data that the SMs next to it read, so data that all SMs read is
+            in every partition.
         line_bytes: Bytes of a cache line.
         hit_latency: Cycles of a load that hits the partition next to the SM, from issue to dependent issue.
         far_latency: Cycles of a load that hits the other partition; equal to ``hit_latency`` with one partition.
@@ -407,14 +408,14 @@ class L2Spec:
         write_bytes_per_cycle: Bytes per SM cycle that the whole chip takes from stores.
         write_bytes_per_cycle_per_sm: Bytes per SM cycle that one SM stores.
         write_latency: Cycles until a store is acknowledged.
-        write_buffer: Cycles in which the L2 takes what waits for it in buffers behind the SMs' ports, where all SMs
-            store.
+        write_buffer: Size of the buffers behind the SMs' ports, as cycles in which the L2 empties all of them.
         semaphore: Cycles from the last store of a split-K slice until the next slice sees its semaphore.
-        mixed: What reads take of stores' time; None where that is not known, and they take nothing.
-        merging: How requests are merged before it; None where each is looked up.
-        crossing: What crosses from one partition to the other; None where that is not known, and takes no longer.
-        reach: How far it is from the SMs; None where that is not known, and it is as far from all.
-        clock: What is in its own clock; None where that is not known, and its clock is the SMs', DRAM's one of its own.
+        mixed: Write bandwidth that reads take; None if unknown, and then they take none.
+        merging: How requests are merged before the L2; None if each takes a lookup.
+        crossing: Cost of crossing to the other partition; None if unknown, and then crossing takes no longer.
+        reach: Distance from the SMs; None if unknown, and then it is equal for all.
+        clock: Latency on clocks of the L2 and DRAM; None if unknown, and then the L2 runs on the SMs' clock and DRAM on
+            its own.
     """
 
     bytes: Annotated[int, FigureUnit("bytes", 1 << 16, 1 << 29)]
@@ -438,19 +439,19 @@ class L2Spec:
 
     @property
     def most_merged(self) -> int:
-        """Requests that one look-up serves."""
+        """Requests that one lookup serves."""
         return 1 if self.merging is None else self.merging.most
 
 
 @dataclass(frozen=True, slots=True)
 class DramBanksSpec:
     """
-    What serves DRAM's accesses beside one another.
+    The channels and banks that serve DRAM's accesses in parallel.
 
     Attributes:
         channels: Channels that share the bandwidth; each transfers one access after the other.
         per_channel: Banks of a channel; each serves one access after the other.
-        busy_ns: Time that an access takes of its bank.
+        busy_ns: Time for which an access occupies its bank.
     """
 
     channels: Annotated[int, FigureUnit("channels")]
@@ -461,13 +462,13 @@ class DramBanksSpec:
 @dataclass(frozen=True, slots=True)
 class DramTurnsSpec:
     """
-    What a channel loses where it is read and written: it turns round for writes, and back.
+    The time that a channel loses by turning from reads to writes and back.
 
     Attributes:
-        write_percent: What a byte that is written takes of the channel's time, in per cent of one that is read.
-        lost: Bytes that the channel could read in the time of both turns.
-        gathered: Bytes of writes that the channel gathers, and writes at a time, if there are so many.
-        meanwhile: Bytes that the channel could read in the time for which fewer wait, where it is read all the time.
+        write_percent: Time of the channel that a byte written takes, in per cent of a byte read.
+        lost: Bytes that the channel could read in the time that both turns lose.
+        gathered: Bytes of writes that the channel gathers before it turns and writes them together.
+        meanwhile: Bytes that the channel could read in the longest time for which fewer writes wait while it is read.
     """
 
     write_percent: Annotated[int, FigureUnit("percent")]
@@ -479,16 +480,16 @@ class DramTurnsSpec:
 @dataclass(frozen=True, slots=True)
 class DramLateSpec:
     """
-    Loads that miss the L2 and come late: parts of DRAM stand still for a time, as for a refresh.
+    Loads that miss the L2 and return late, because a part of DRAM does not answer for a time, as during a refresh.
 
     Attributes:
         on_time: Median cycles of a load that is not late, of a line whose home is the partition next to the SM, from
-            issue to dependent issue. As many take up to that many more as fewer, down to the fastest.
-        cycles: Cycles for which a part stands still.
-        period: Cycles from the beginning of one standstill to that of the next.
-        region_bytes: Bytes whose lines are of the same parts, each late by itself.
-        part_masks: Bits of a line's number in its region, as masks: the parity of each says in which of two parts it
-            is, and all of them in which of as many as they tell apart.
+            issue to dependent issue. The distribution is symmetric and begins at the fastest load.
+        cycles: Cycles for which a part does not answer.
+        period: Cycles from the beginning of one refresh of a part to the beginning of the next.
+        region_bytes: Bytes of a region, whose parts are late independently of other regions.
+        part_masks: Masks of bits of a line's number in its region. The parities of all masks together are the number of
+            the line's part.
     """
 
     on_time: Annotated[int, FigureUnit("cycles", lower=10)]
@@ -506,18 +507,18 @@ class DramSpec:
     Attributes:
         latency_least: Cycles of the fastest load that misses the L2, from issue to dependent issue, the L2's own time
             included.
-        latency: Cycles that half of all misses take at most. None, like the others, where ``late`` says which misses
-            come late: how many come when follows from that.
+        latency: Cycles that half of all misses take at most. This quantile and the later ones are None if ``late`` is
+            given, which replaces them.
         latency_late: Cycles that nine misses in ten take at most.
         latency_later: Cycles that 98 misses in a hundred take at most.
         latency_most: Cycles that all misses take at most.
         bandwidth_gb_s: Peak bandwidth, in 10^9 bytes a second.
         achievable_percent: Share of the peak that a stream reaches.
-        write_queue: Bytes of writes that all channels together hold; what is stored beyond them waits. None where
-            ``turns`` says what a channel gathers.
-        banks: Channels and banks; None where they are not known, and all is taken for one channel without banks.
-        turns: What a channel loses where it is read and written; None where that is not known, and it loses nothing.
-        late: Which loads come late, and together; None where that is not known, and each is late by itself.
+        write_queue: Bytes of writes that all channels queue together; further stores wait. None if ``turns`` states
+            what a channel gathers.
+        banks: Channels and banks; None if unknown, and then DRAM is one channel without banks.
+        turns: Time lost by turning to writes and back; None if unknown, and then none is lost.
+        late: Refresh, which makes loads late together; None if unknown, and then each load is late by itself.
         clock_mhz: SM clock of the machine.
     """
 
@@ -536,13 +537,13 @@ class DramSpec:
 
     @property
     def latencies(self) -> tuple[int, ...]:
-        """The quantiles of a miss's latency, the least one first; where ``late`` says the rest, the least alone."""
+        """The quantiles of a miss's latency, the least one first; only the least one if ``late`` is given."""
         others = (self.latency, self.latency_late, self.latency_later, self.latency_most)
         return (self.latency_least, *(one for one in others if one is not None))
 
     @property
     def bytes_per_kilocycle(self) -> int:
-        """Bytes a stream brings in 1000 SM cycles at the machine's clock, rounded down, but at least 1."""
+        """Bytes that a stream reads in 1000 SM cycles at the machine's clock, rounded down, but at least 1."""
         return max(1, self.bandwidth_gb_s * self.achievable_percent * 10_000 // self.clock_mhz)
 
 
@@ -552,8 +553,8 @@ class BarrierSpec:
     Cost of bar.sync: over W warps it takes ``base + per_warp * W`` cycles from the last arrival's issue.
 
     Attributes:
-        base: Cycles that it takes whatever the number of warps.
-        per_warp: Cycles that it takes more for each warp.
+        base: Cycles for any number of warps.
+        per_warp: Additional cycles for each warp.
     """
 
     base: Annotated[int, FigureUnit("cycles")]
@@ -563,10 +564,10 @@ class BarrierSpec:
 @dataclass(frozen=True, slots=True)
 class DispatchMemorySpec:
     """
-    What memory instructions of an SMSP cost an mma.sync that is being fed, as both use the register file.
+    Delay of an mma.sync by the SMSP's memory instructions, which use the same register file.
 
     Attributes:
-        shared_load_percent: Per cent of a cycle that a load from shared memory takes, ldmatrix among them.
+        shared_load_percent: Per cent of a cycle that a load from shared memory takes, including ldmatrix.
         shared_store_percent: Per cent of a cycle that a store to shared memory takes.
         copy_percent: Per cent of a cycle that a cp.async takes.
         load_percent: Per cent of a cycle that a load from global memory takes.
@@ -586,9 +587,10 @@ class DispatchSpec:
     The dispatch of an SMSP, from which its pipes take their operands.
 
     Attributes:
-        mufu: Cycles, besides its own, in which an SMSP issues nothing after an instruction of the pipe "mufu".
-        tensor_percent: Per cent of a cycle that arithmetic in registers takes from an mma.sync that is being fed.
-        memory: What memory instructions take from it; None where that is not known, and they take nothing.
+        mufu: Cycles after the issue cycle of an instruction of the pipe "mufu" in which its SMSP issues nothing.
+        tensor_percent: Per cent of a cycle by which register arithmetic delays an mma.sync whose operands are being
+            read.
+        memory: Delay of an mma.sync by memory instructions; None if unknown, and then they cause none.
     """
 
     mufu: Annotated[int, FigureUnit("cycles", zero="holds nothing")]
@@ -599,16 +601,16 @@ class DispatchSpec:
 @dataclass(frozen=True, slots=True)
 class LaunchUnitsSpec:
     """
-    Groups of SMs that the chip's CTA scheduler hands CTAs to, group by group: GPCs, or parts of one.
+    Groups of SMs (GPCs, or parts of one) to which the chip's CTA scheduler hands CTAs, group by group.
 
     Attributes:
         ahead: SMs of the group that always comes first.
-        others: SMs of each other group, in the order in which they follow.
+        others: SMs of each other group, in the order of their turns.
         between: Other groups that get their CTAs between two turns of the first group, in hundredths of a group.
-        gpcs: Number of the GPC of each group, of the first one first.
-        sides: Side of the chip, 0 or 1, of each group likewise: next to which partition of the L2 it lies.
-        other_sm: Cycles by which a TPC's second SM begins its CTA later than the first one, at the launch.
-        next_cta: Cycles from a CTA that begins on an SM at the launch to the next one there.
+        gpcs: Number of the GPC of each group, beginning with the first group.
+        sides: Side of the chip, 0 or 1, of each group in the same order: the partition of the L2 next to it.
+        other_sm: Cycles from the first CTA of a TPC's first SM to the first CTA of its second SM, at the launch.
+        next_cta: Cycles from one CTA to the next on the same SM, at the launch.
     """
 
     ahead: Annotated[int, FigureUnit("SMs")]
@@ -621,20 +623,20 @@ class LaunchUnitsSpec:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """SMs of each group, of the first one first."""
+        """SMs of each group, beginning with the first group."""
         return (self.ahead, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchCpcsSpec:
     """
-    CPCs of fewer TPCs than others, whose SMs get more of the L2 each when all ask for all that it gives.
+    CPCs with fewer TPCs than others. While the L2 is saturated, each of their SMs gets more of its bandwidth.
 
     Attributes:
-        tpcs: Places of their TPCs in a GPC of ``beside`` TPCs, group by group as in ``launch.units``; other
-            GPCs have none.
+        tpcs: Positions of their TPCs in a GPC of ``beside`` TPCs, group by group as in ``launch.units``; other GPCs
+            have none.
         beside: TPCs of a GPC that has such CPCs.
-        percent: What each of their SMs gets then, in per cent of the mean of all SMs.
+        percent: Bandwidth of each of their SMs, in per cent of the mean of all SMs.
     """
 
     tpcs: Annotated[tuple[int, ...], FigureUnit("TPCs")]
@@ -645,14 +647,14 @@ class LaunchCpcsSpec:
 @dataclass(frozen=True, slots=True)
 class GpcClocksSpec:
     """
-    The GPCs' clocks, and what a launch takes besides the work of its SMs, while tensor cores slow them down (D15).
+    The GPCs' clocks while tensor cores slow them down, and the elapsed cycles beyond the work of the SMs (D15).
 
     Attributes:
-        sms: SMs that work, for each of which the others have an entry.
-        besides: Elapsed cycles less those in which SMs are active, and those that the clocks come apart.
+        sms: Numbers of working SMs; ``besides``, ``apart`` and ``far_apart`` have an entry for each.
+        besides: Elapsed cycles minus active cycles, without the difference of the clocks.
         cycles: Two numbers of active cycles.
-        apart: Cycles of the fastest GPC less those of the slowest after the first number of ``cycles``.
-        far_apart: Cycles of the fastest GPC less those of the slowest after the second number of ``cycles``.
+        apart: Cycles of the fastest GPC minus those of the slowest, after the first number of ``cycles``.
+        far_apart: Cycles of the fastest GPC minus those of the slowest, after the second number of ``cycles``.
     """
 
     sms: Annotated[tuple[int, ...], FigureUnit("SMs")]
@@ -663,10 +665,10 @@ class GpcClocksSpec:
 
     def more(self, working: int, active: int) -> int:
         """
-        Return the cycles by which elapsed ones exceed active ones, between what was measured in proportion.
+        Return elapsed cycles minus active cycles, interpolated between the measured points.
 
         Args:
-            working: SMs that work.
+            working: Number of working SMs.
             active: Cycles of the SM that works longest.
         """
         besides, near, far = (
@@ -680,11 +682,11 @@ class GpcClocksSpec:
 @dataclass(frozen=True, slots=True)
 class LaunchReadsSpec:
     """
-    What a launch reads from the L2 besides its kernel's data, however many CTAs it has.
+    Reads of a launch from the L2 besides its kernel's data, which do not depend on the number of CTAs.
 
     Attributes:
         sectors: Sectors that every launch reads.
-        of_code: Times that a sector of the kernel's code is read.
+        of_code: Number of reads of each sector of the kernel's code.
     """
 
     sectors: Annotated[int, FigureUnit("sectors", zero="none")]
@@ -700,12 +702,12 @@ class LaunchSpec:
         overhead: Elapsed cycles of a launch during which no SM is active.
         cta_interval: Cycles between two CTAs that the chip's CTA scheduler launches.
         cta_setup: Cycles from the launch of a CTA to its first issue.
-        ctas_on_every_gpc: Fewest CTAs of a grid that leave no GPC idle.
-        idle_clock_percent: Cycles that an idle GPC counts for 100 of one whose tensor cores are busy.
-        units: Groups of SMs that CTAs go to; None where they are not known, and all SMs are taken for one.
-        cpcs: CPCs of fewer TPCs; None where they are not known, and all SMs get as much of the L2.
-        gpc_clocks: How far the clocks of the GPCs differ; None where that is not known, and they are taken for one.
-        reads: What it reads from the L2 besides data; None where that is not known, and nothing is counted.
+        ctas_on_every_gpc: Smallest grid, in CTAs, that leaves no GPC idle.
+        idle_clock_percent: Cycles of an idle GPC per 100 cycles of a GPC whose tensor cores are busy.
+        units: Groups of SMs that CTAs go to; None if unknown, and then all SMs form one group.
+        cpcs: CPCs of fewer TPCs; None if unknown, and then all SMs share the L2 equally.
+        gpc_clocks: How far the clocks of the GPCs differ; None if unknown, and then all GPCs have one clock.
+        reads: Reads from the L2 besides data; None if unknown, and then none are counted.
     """
 
     overhead: Annotated[int, FigureUnit("cycles")]
@@ -726,9 +728,9 @@ class InstructionCacheSpec:
 
     Attributes:
         line_bytes: Bytes of a line.
-        l0_bytes: Capacity, that of an SMSP's L0.
-        stream_lines: Lines that the stream prefetcher runs ahead of execution.
-        line_interval: Cycles between two lines that arrive from beyond it.
+        l0_bytes: Capacity, which is that of an SMSP's L0.
+        stream_lines: Lines by which the stream prefetcher runs ahead of execution.
+        line_interval: Cycles between two lines that arrive from the next level.
         l1_miss_latency: Cycles a miss waits for the L2.
     """
 
@@ -742,10 +744,10 @@ class InstructionCacheSpec:
 @dataclass(frozen=True, slots=True)
 class ConstantLinesSpec:
     """
-    Lines of the launch's parameters behind the first one.
+    Lines of the launch's parameters after the first.
 
     Attributes:
-        further: Cycles that the first read of a line adds to its instruction, where another line was read before.
+        further: Cycles that the first read of a line adds to its instruction if another line was read before.
     """
 
     further: Annotated[int, FigureUnit("cycles", zero="no longer than the first")]
@@ -758,7 +760,7 @@ class ConstantCacheSpec:
 
     Attributes:
         miss_latency: Cycles that a miss adds to a fixed-latency instruction with a constant operand.
-        lines: What further lines take; None where that is not known, and they take nothing.
+        lines: Time of further lines; None if unknown, and then they take none.
     """
 
     miss_latency: Annotated[int, FigureUnit("cycles")]
@@ -809,12 +811,12 @@ class Machine:
     sources: dict[str, str]
 
     def __hash__(self) -> int:
-        """Return the hash of the name: a table of figures has none."""
+        """Return the hash of the name, because a table of figures has none."""
         return hash(self.name)
 
     def clock_percent(self, *, busy: bool) -> int:
         """
-        Return what a clock that goes on at its pace makes in 100 cycles of the SMs' (D25).
+        Return the cycles of a constant clock in 100 cycles of the SMs (D25).
 
         Args:
             busy: Whether tensor cores slow the SMs' clock down.
@@ -822,19 +824,21 @@ class Machine:
         return self.launch.idle_clock_percent if busy else 100
 
     def l2_clock_percent(self, *, busy: bool) -> int:
-        """Return the same of the L2's clock, which is the SMs' where it is not known to be its own."""
+        """Return the cycles of the L2's clock in 100 cycles of the SMs: 100 unless it is known to be its own."""
         return 100 if self.l2.clock is None else self.clock_percent(busy=busy)
 
     def l2_bytes_per_cycle(self, *, busy: bool) -> int:
-        """Return the bytes that the L2 brings in a cycle of the SMs."""
+        """Return the bytes that the L2 delivers in a cycle of the SMs."""
         return self.l2.bytes_per_cycle * self.l2_clock_percent(busy=busy) // 100
 
     def dram_bytes_per_kilocycle(self, *, busy: bool) -> int:
-        """Return the bytes that DRAM brings in a thousand cycles of the SMs."""
+        """Return the bytes that DRAM delivers in a thousand cycles of the SMs."""
         return self.dram.bytes_per_kilocycle * self.clock_percent(busy=busy) // 100
 
     def figure_counts(self) -> dict[str, int]:
-        """Return the number of figures of each kind that a file may state; and of the user's, where there are any."""
+        """
+        Return the number of figures of each kind that a file may state, and of the user's figures if there are any.
+        """
         counts = Counter[str](record.kind for record in self.figures)
         return {kind: counts[kind] for kind in FIGURE_KINDS} | ({"user": counts["user"]} if counts["user"] else {})
 

@@ -1,4 +1,4 @@
-"""Reads a text file that a user has written: UTF-8 with or without a byte order mark, of bounded size; and its TOML."""
+"""Reads a user's text file (UTF-8 with or without a byte order mark, of bounded size) and parses its TOML."""
 
 import re
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 1 << 20
-"""Most bytes of a scenario or a machine file: some hundred times the largest that comes with gpusim."""
+"""Largest size of a scenario or machine file: about a hundred times the largest file of gpusim."""
 
 MOST_KEY_PARTS, MOST_KEY_LENGTH = 8, 1000
 """
-Most parts of a dotted key, and most characters: twice as many parts as any key of a scenario or a machine file has.
+Most parts and most characters of a dotted key. No key of a scenario or machine file has more than half as many parts.
 
 ``tomllib`` takes time and memory that grow with the square of the parts.
 """
@@ -22,10 +22,10 @@ _DOTTED = re.compile(
     rf"""#[^\n]*|\"{{3}}(?s:.)*?\"{{3}}|'{{3}}(?s:.)*?'{{3}}|(?P<key>{_PART}(?:[ \t]*\.[ \t]*{_PART})*)"""
     r"(?P<assigned>[ \t]*=)?"
 )
-"""Comments and long strings, which hold no key, and everything that may be a dotted key: values are shorter."""
+"""Matches comments and long strings, which contain no key, and everything that may be a dotted key."""
 
 STANDARD_INPUT = "-"
-"""What stands for standard input in place of a path."""
+"""Path that means standard input."""
 
 
 def read_text_file(path: str | Path, *, what: str) -> str:
@@ -66,7 +66,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         line, parts = text.count("\n", 0, match.start()) + 1, len(_PARTS.findall(key))
         if parts > MOST_KEY_PARTS:
             raise ValueError(f"a key has at most {MOST_KEY_PARTS} parts, not {parts} (at line {line})")
-        # A string alone is a value, of any length, unless one is assigned to it.
+        # A lone string is a value of any length, unless a value is assigned to it.
         if (parts > 1 or match["assigned"]) and len(key) > MOST_KEY_LENGTH:
             raise ValueError(f"a key has at most {MOST_KEY_LENGTH} characters, not {len(key)} (at line {line})")
     try:

@@ -77,8 +77,8 @@ class Figures(NamedTuple):
         dram_banks, dram_bank_busy: Banks of a channel, and thousandths of a cycle that an access takes of its bank.
         dram_write_percent: Time of a channel that a byte written takes, in per cent of a byte read.
         dram_lost, dram_gathered, dram_meanwhile: Bytes that a channel could read in the time lost by turning to writes
-            and back; bytes of writes that it queues before it turns and stores wait; bytes that it could read during
-            those writes.
+            and back; bytes of writes that it gathers before it turns and stores wait; bytes that it could read in the
+            longest time for which it gathers.
         l1_lines, l2_lines: Lines that each cache holds.
     """
 
