@@ -1,6 +1,6 @@
 """
-Which op comes when in a CTA, and which address each lane has for it: the one schedule that all executors run.
+The order of the ops of a CTA, and the address of every lane for every op: the one schedule that all executors run.
 
 Its face is ``Program`` and its ops, ``KernelSchedule``, ``Lanes``, exact counts, and ``find_hazards``. It never knows
-how long an op takes, nor what the data is.
+the duration of an op or the data.
 """

@@ -82,13 +82,13 @@ def stream(kernel: KernelSchedule[Any], name: str, ctaid: CtaId, selection: Sele
     """
     Return one address stream of one CTA.
 
-    Offsets are in elements. Global ones count from the tensor's base, and shared ones from the base of that operand's
-    whole allocation (all stages). The epilogue's count from its own base, in accumulators. Offsets of invalid accesses
-    are what the pointer arithmetic gives.
+    Offsets are in elements. Global offsets count from the tensor's base, shared offsets from the base of the operand's
+    allocation (all stages). Offsets of the epilogue's staging count from its own base, in accumulators. An invalid
+    access has the offset that the pointer arithmetic gives.
 
     ``k_tile`` counts an operand's k tiles over the whole program, in its order. Fetches count from 0 (for GEMM fetch 0
-    is the residue tile) and include the stages - 1 fetches past the last k tile. The one share of a further fetch that
-    a convolution issues is in ``events`` only. ldmatrix streams end with k group 0 of the k tile past the last, which
+    is the residue tile) and include the stages - 1 fetches past the last k tile. A convolution also issues one share of
+    a further fetch, which only ``events`` shows. ldmatrix streams end with k group 0 of the k tile past the last, which
     is loaded and never consumed.
 
     Args:
@@ -98,8 +98,8 @@ def stream(kernel: KernelSchedule[Any], name: str, ctaid: CtaId, selection: Sele
         selection: Rows to keep.
 
     Raises:
-        BadInput: The stream does not exist, the CTA is outside the grid or has no work, or the selection names what the
-            stream does not have.
+        BadInput: The stream does not exist, the CTA is outside the grid or has no work, or the stream lacks a selected
+            thread or k tile.
 
     Source: golden gmem_*, smem_write_*, warp_read_* and epilogue_* files.
     """
@@ -136,7 +136,7 @@ def _gmem(cta: _Cta, operand: str) -> AddressStream:
     own = cta.lanes.operands[operand]
     accesses, vecs = own.thread_map.accesses, own.vecs
     brought = [cta.global_.fetched(*fills[k_tile].target) for k_tile in k_tiles.tolist()]
-    # Only a GEMM within a larger kernel, as in attention, can have no fetch at all.
+    # Only a GEMM inside a larger kernel, as in attention, can have no fetch at all.
     names = tuple(brought[0].coordinates) if brought else ("row", "column")
     shape = (len(cta.threads), len(k_tiles), accesses, vecs)
 

@@ -1,4 +1,4 @@
-"""The exact work of a grid, counted without running it: instructions, shared-memory wavefronts, requested sectors."""
+"""The exact work of a grid, counted without executing it: instructions, shared-memory wavefronts, requested sectors."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -54,7 +54,7 @@ SASS_OF_OP: dict[type[Op], SassOpcode] = {
     StoreTile: "STS",
 }
 """
-The SASS instruction of each op. A WarpMma is as many HMMA (IMMA for integers) as the warp tile has instruction tiles.
+The SASS instruction of each op. A WarpMma counts as one HMMA (IMMA for integers) per instruction tile of the warp tile.
 """
 
 
@@ -119,7 +119,7 @@ class ConflictRow(NamedTuple):
     A row of the table of bank conflicts.
 
     Attributes:
-        rank: Sort key in the table: fragments, then what fills the ring, then the epilogue's staging.
+        rank: Sort key in the table: fragment loads, then writes to the ring, then the epilogue's staging.
         op: Kind of access.
         operand: Name of what is accessed.
     """
@@ -185,9 +185,9 @@ class CountedKernel(KernelSchedule[StepT]):
     @property
     def lender(self) -> "CountedKernel[StepT]":
         """
-        The kernel whose ``programs`` are this one's, but for the times they are executed; by default itself.
+        A kernel with the same ``programs``, apart from how often they are executed; by default itself.
 
-        Kernels that differ in what their programs do not depend on have one lender, so that these are made once.
+        Kernels with equal programs share one lender, so that the programs are made and decoded only once.
         """
         return self
 
@@ -204,7 +204,7 @@ class CountedKernel(KernelSchedule[StepT]):
         return {}
 
     def row(self, step: StepT, lanes: Lanes[StepT]) -> ConflictRow | None:
-        """Return the bank-conflict row that a step's shared access belongs to; None where it has none."""
+        """Return the row of the bank-conflict table for a step's shared access; None if there is none."""
         op = lanes.op(step)
         match op:
             case StoreShared():
@@ -233,8 +233,8 @@ class _Tally(NamedTuple):
 
     Attributes:
         instructions: SASS instructions.
-        requests: Shared accesses by bank-conflict row.
-        issued: The same by the place in a table, but for copies that depend on predicates.
+        requests: Number of shared accesses by bank-conflict row.
+        issued: Number of shared accesses by place in their table, without copies that depend on predicates.
     """
 
     instructions: Counter[SassOpcode]
@@ -243,13 +243,13 @@ class _Tally(NamedTuple):
 
 
 def _opcodes(kernel: CountedKernel[StepT]) -> dict[type, SassOpcode | None]:
-    """Return the SASS instruction of each op, with that of the kernel's mma.sync."""
+    """Return the SASS instruction of each op, including the kernel's mma.sync."""
     tensor = kernel.tensor_opcode()
     return {kind: tensor if kind is WarpMma else opcode for kind, opcode in kernel.opcodes.items()}
 
 
 def _tallies(kernel: CountedKernel[StepT]) -> list[_Tally]:
-    """Return what a warp executes in each of a kernel's programs."""
+    """Return the tally of each of a kernel's programs."""
     lanes, opcodes = kernel.lanes(), _opcodes(kernel)
     tallies = []
     for steps, _ in kernel.programs():
@@ -272,7 +272,7 @@ def _tallies(kernel: CountedKernel[StepT]) -> list[_Tally]:
 
 @lru_cache(maxsize=32)
 def _lent_tallies(lender: CountedKernel[Any]) -> list[_Tally]:
-    """Return the tallies of a kernel that lends its programs to others."""
+    """Return the tallies of a kernel that shares its programs with others."""
     return _tallies(lender)
 
 

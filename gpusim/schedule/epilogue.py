@@ -17,8 +17,8 @@ def epilogue_ops(tile: EpilogueTile, does: OutputOp) -> tuple[Op, ...]:
     Return every op of the epilogue, in order.
 
     The bias, which all rows share, is loaded once before the first step. A step first loads its source, so that these
-    loads overlap the exchange. A barrier then frees the staging of the step before, and the warps store their rows. A
-    second barrier makes the rows visible, and each thread loads and stores vectors of the output.
+    loads overlap the exchange. A barrier then frees the previous step's staging, and the warps store their rows. A
+    second barrier makes the rows visible. Each thread then loads and stores vectors of the output.
 
     Args:
         tile: Threads, vectors and staging of the epilogue.
@@ -39,7 +39,7 @@ def tile_ops(
 
     Args:
         tile: The vectors and the staging of the tile.
-        loads: Loads that bring one vector of the source; 0 where it is not read.
+        loads: Loads of one vector of the source; 0 if the source is not read.
         stores: Stores of one vector of the output.
         scale: A family's own ops ahead of the stores of a vector, by its number in the tile.
     """

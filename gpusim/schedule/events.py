@@ -38,7 +38,7 @@ EVENT_FIELDS = {
     **{f"ldmatrix{kind}.x{number}": _LOADED for kind in ("", ".trans") for number in (1, 2, 4)},
     "frag_word32": _LOADED,
 }
-"""What follows the first word of an event."""
+"""The entries of an event after its first word."""
 
 
 def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:

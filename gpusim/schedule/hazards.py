@@ -1,4 +1,4 @@
-"""The races of a program, found by a static check of the order of its ops, without data or addresses."""
+"""A static check of the op order of a program for races, without data or addresses."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -51,7 +51,7 @@ class Hazard:
         k_group: k group of the read; -1 where a whole stage is meant.
         operand: "a" or "b"; "accumulator" for the epilogue's staging.
         stage: Stage of the ring; in the epilogue, the step.
-        op_index: Index into ``Program.ops()`` of the op that comes too early or too late.
+        op_index: Index into ``Program.ops()`` of the misplaced op.
     """
 
     name: HazardName
@@ -69,8 +69,8 @@ def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tupl
 
     Warps run freely between barriers, so two ops of different warps are ordered only if a barrier lies between them. A
     copy lands at any time between its issue and the first wait_group that covers its commit group. A store of the
-    threadblock fragment lands at once. Other warps may rely on either from the first barrier after that. Fragments that
-    no WarpMma consumes do not count as reads.
+    threadblock fragment lands at once. Landed data is visible to other warps after the next barrier. Fragments that no
+    WarpMma consumes do not count as reads.
 
     Args:
         ops: Ops of any program, shipped or mutated.
@@ -220,7 +220,7 @@ def _overwrites(order: _Order) -> Iterator[Hazard]:
 
 
 def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
-    """Yield copies of a consumed k tile into a place where an earlier copy of the same thread may still land."""
+    """Yield copies of a consumed k tile to addresses at which an earlier copy of the same thread may still land."""
     consumed_tiles = {k_tile for k_tile, _ in order.consumed}
     for copies in order.copies.values():
         last: dict[tuple[int, int], tuple[int, CopyAsync]] = {}
@@ -274,7 +274,9 @@ def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]
 
 
 def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
-    """Yield hazards of the accumulators' staging, which reuses the mainloop's shared memory and, each step, its own."""
+    """
+    Yield hazards of the accumulators' staging, which overwrites the mainloop's shared memory and, at each step, itself.
+    """
     stores: list[tuple[int, int]] = []
     loads: list[tuple[int, int]] = []
     for index, op in enumerate(ops):

@@ -1,4 +1,4 @@
-"""One kernel of a scenario as a schedule: which CTAs it launches, what each of them does, and at which addresses."""
+"""One kernel of a scenario as a schedule: its CTAs, the ops of each CTA, and their addresses."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -39,15 +39,15 @@ class FragmentTile(NamedTuple):
 
 class Stamped(NamedTuple):
     """
-    What a timeline build stamps.
+    The stamps of a timeline build.
 
     Attributes:
         block: Linear block index of the CTA.
         warps: Its warps.
-        k_groups: Groups of stamps in a row: the k groups of a k tile, or the GEMMs of a key block.
+        k_groups: Groups of stamps of each row: the k groups of a k tile, or the GEMMs of a key block.
         stages: Stages of the shared-memory ring.
         beyond: Rows to reserve beyond those of the k tiles.
-        descending: Whether rows are numbered from the last one executed.
+        descending: Whether row 0 is executed last.
     """
 
     block: int
@@ -62,7 +62,7 @@ ItemT = TypeVar("ItemT")
 
 
 class Each(Sequence[ItemT]):
-    """A sequence, as long as K has k tiles, whose items are made only when they are asked for."""
+    """A sequence over k tiles whose items are made on access."""
 
     def __init__(self, length: int, make: Callable[[int], ItemT]) -> None:
         self._length, self._make = length, make
@@ -81,7 +81,7 @@ class KernelSchedule(ABC, Generic[StepT]):
     A step is an op, or an op together with its place in a program of several GEMMs.
 
     Attributes:
-        op_kinds: Types of the ops in its programs, in the order that numbers them in a trace.
+        op_kinds: Types of the ops in its programs, in the order of their numbers in a trace.
         operand_names: Operands that lie in shared memory, as printed streams name them.
         copied: Those of ``operand_names`` that come from global memory.
         machine: The machine that it runs on.
@@ -105,12 +105,12 @@ class KernelSchedule(ABC, Generic[StepT]):
 
     @abstractmethod
     def lanes(self) -> Lanes[StepT]:
-        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
+        """Return the addresses of all CTAs, with their wavefronts in the machine's banks."""
 
     @abstractmethod
     def steps(self, block: int) -> Sequence[StepT]:
         """
-        Return what a CTA with work executes, in order, from its first op to its last store.
+        Return the steps of a CTA with work, in order, from its first op to its last store.
 
         Args:
             block: Linear block index.
@@ -123,7 +123,7 @@ class KernelSchedule(ABC, Generic[StepT]):
 
     @property
     def stamped(self) -> "Stamped":
-        """What a timeline build stamps: the k tiles of the first CTA that is traced."""
+        """The stamps of a timeline build: the k tiles of the first traced CTA."""
         tiling, block = self.lanes().operands["a"].tiling, self.traced_blocks[0]
         return Stamped(block, tiling.threads // WARP_SIZE, tiling.k_groups, tiling.stages, beyond=tiling.stages)
 
@@ -133,7 +133,7 @@ class KernelSchedule(ABC, Generic[StepT]):
         return x + self.grid[0] * (y + self.grid[1] * z)
 
     def missing_work(self, block: int) -> str:  # noqa: ARG002 - most grids have no idle CTA
-        """Return what is missing for a CTA to have work, in words; empty for a CTA with work."""
+        """Return what an idle CTA lacks, such as "no tile"; empty for a CTA with work."""
         return ""
 
     def steps_before_epilogue(self, block: int) -> Sequence[StepT]:

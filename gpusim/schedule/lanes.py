@@ -1,7 +1,7 @@
 """
 The addresses of every lane for every op of every CTA, in one place for counting, printing, tracing and timing.
 
-This module answers for what all tile GEMMs have. A family adds its own ops, and where a CTA's tensors begin.
+This module covers the ops that all tile GEMMs have. A family adds its own ops and the base of each CTA's tensors.
 """
 
 from abc import ABC, abstractmethod
@@ -81,7 +81,7 @@ class GlobalRow(NamedTuple):
         valid: Predicates, in the shape of ``offset``.
         bits: Width of an element.
         access_bytes: Bytes of one access.
-        kept: Whether the L1 keeps what a warp's access brings for its later ones.
+        kept: Whether the L1 keeps the lines of a warp's access for its later accesses.
     """
 
     offset: IntArray
@@ -93,13 +93,13 @@ class GlobalRow(NamedTuple):
 
 class Fetches(NamedTuple):
     """
-    The fetches of one row of a CTA, by turn, and how they lie to others of the row, in any CTA.
+    The fetches of one row of a CTA, by turn, and their offsets relative to like fetches of the row in any CTA.
 
     Attributes:
-        number: Number of each, as ``CtaLanes.fetched`` takes it.
-        alike: Equal for fetches with equal predicates whose valid offsets differ by one constant, whole 128-byte lines;
-            small numbers from 0 on.
-        base: Offset in elements; of alike fetches, bases differ by that constant.
+        number: Argument ``number`` of ``CtaLanes.fetched`` for each fetch.
+        alike: Small numbers from 0 on. They are equal for fetches with equal predicates whose valid offsets differ by
+            one constant of whole 128-byte lines.
+        base: Offset in elements. The bases of like fetches differ by that constant.
     """
 
     number: IntArray
@@ -115,7 +115,7 @@ class CtaLanes(ABC, Generic[StepT]):
         """Return the global access of a step; None where it has none."""
 
     def accessed(self, step: StepT) -> Reached | None:
-        """Return the global access of a step's machine instruction: ``reached``, or that of a family's own op."""
+        """Return the global access of a step's machine instruction: ``reached``, or the access of a family's op."""
         return self.reached(step)
 
     @abstractmethod
@@ -135,7 +135,7 @@ class CtaLanes(ABC, Generic[StepT]):
         """
         Return a key of ``outputs``.
 
-        Where it is equal, CTAs have equal predicates, and in each row their offsets differ by whole 128-byte lines.
+        CTAs with equal keys have equal predicates, and their offsets in each row differ by whole 128-byte lines.
         """
 
     @cached_property
@@ -144,11 +144,11 @@ class CtaLanes(ABC, Generic[StepT]):
         return self.outputs()
 
     def traced(self, step: StepT) -> dict[str, Any]:  # noqa: ARG002 - a GEMM has none
-        """Return the fields that a family's own op adds to a trace record."""
+        """Return the fields that a family's op adds to a trace record."""
         return {}
 
     def event(self, step: StepT, warp: int, lane: int) -> list[Any]:
-        """Return the event of one lane at an op of the family's own; empty for arithmetic between registers."""
+        """Return the event of one lane for an op of the family; empty for register arithmetic."""
         raise TypeError(f"{step}, of warp {warp}, lane {lane}, is no op of a tile GEMM")
 
 
@@ -197,7 +197,10 @@ class Lanes(ABC, Generic[StepT]):
         """
 
     def factors(self, step: StepT) -> tuple[str | None, str]:  # noqa: ARG002 - a GEMM has two operands
-        """Return the operands that a ``WarpMma`` multiplies; None for one that is in registers, and never loaded."""
+        """
+        Return the operands that a ``WarpMma`` multiplies; None for an operand that stays in registers and is never
+        loaded.
+        """
         return "a", "b"
 
     def storing(self, step: StepT) -> Any:
@@ -214,7 +217,7 @@ class Lanes(ABC, Generic[StepT]):
         return (self.op(step).k_tile,)
 
     def output_step(self, step: StepT) -> int:
-        """Return the number of the epilogue step that an op belongs to, counted over all of a CTA's output."""
+        """Return the number of the epilogue step of an op, counted over the whole output of a CTA."""
         return int(self.op(step).step)
 
     def shared(self, step: StepT) -> Shared | None:

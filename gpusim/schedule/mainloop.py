@@ -19,7 +19,7 @@ Mainloop: TypeAlias = tuple[tuple[Op, ...], Sequence[tuple[Op, ...]], tuple[Op, 
 
 class Iterations(Sequence[tuple[Op, ...]], ABC):
     """
-    The ops of each k tile of a mainloop, made when they are asked for, so that K costs no memory.
+    The ops of each k tile of a mainloop, made on access, so that memory does not grow with K.
 
     Subclasses are frozen dataclasses: iterations of equal shape and number are equal.
 
@@ -49,10 +49,10 @@ class OperandCopies:
 
     Attributes:
         accesses: Accesses of one thread per k tile.
-        vecs: Copies (or global loads) per access, more than 1 where the alignment is narrower than 128 bits.
+        vecs: Copies (or global loads) per access, more than 1 if the alignment is narrower than 128 bits.
         cache: Cache operator of the copies or loads.
         fragment_loads: Loads of the fragment per k group of one warp.
-        words: Whether these are plain 32-bit loads, not ldmatrix.
+        words: Whether the fragment loads are plain 32-bit loads instead of ldmatrix.
     """
 
     accesses: int
@@ -88,9 +88,9 @@ class MainloopShape:
 
     def share(self, operand: Side, index: int) -> range:
         """
-        Return the accesses of one fetch that share ``index`` (0 to k_groups - 1) issues.
+        Return the accesses of a fetch that its share ``index`` (0 to k_groups - 1) issues.
 
-        A share has ceil(accesses / k_groups) accesses. The last shares are shorter, or empty, if that does not divide.
+        A share has ceil(accesses / k_groups) accesses; the last shares may have fewer, or none.
         """
         accesses = self.of(operand).accesses
         size = -(-accesses // self.k_groups)
@@ -102,8 +102,8 @@ class MainloopPolicy(ABC):
     The order of ops in a mainloop.
 
     Attributes:
-        through_registers: True: an operand's k tile waits in registers, the threadblock fragment, between global and
-            shared memory. False: it comes by cp.async.
+        through_registers: True: an operand's k tile passes through registers (the threadblock fragment) on its way to
+            shared memory. False: cp.async copies it.
     """
 
     through_registers: ClassVar[bool]
@@ -118,7 +118,8 @@ class MainloopPolicy(ABC):
 
     def writes_per_fill(self, shape: MainloopShape) -> dict[Side, int]:
         """
-        Return the ops by which one thread fills its part of a stage, per operand: copies, or stores of whole accesses.
+        Return the number of ops with which one thread fills its part of a stage, per operand: copies, or stores of
+        accesses.
         """
         return {
             side: shape.of(side).accesses * (1 if self.through_registers else shape.of(side).vecs) for side in SIDES

@@ -16,7 +16,7 @@ from gpusim.tile.operand import SIDES, Side
 @dataclass(frozen=True, slots=True)
 class Multistage(MainloopPolicy):
     """
-    The order of a multistage mainloop. Its attributes are all the ways in which GEMM and convolution differ.
+    The order of a multistage mainloop. Its attributes are all differences between GEMM and convolution.
 
     Attributes:
         name: Name of the kernels that share this policy.
@@ -77,11 +77,12 @@ def mainloop(shape: MainloopShape, policy: Multistage, k_iterations: int) -> Mai
     Return prologue, one tuple of ops per k tile consumed, and tail.
 
     Fetch f goes to stage f mod stages. Iteration i consumes stage i mod stages while fetch i + stages - 1 is issued.
-    The fetches at or past ``k_iterations`` are the overrun: they are issued and counted, but bring nothing.
+    The fetches at or past ``k_iterations`` are the overrun: they are issued and counted, but all their lanes are
+    invalid.
 
-    If the shape is ``whole``, the prologue brings all k tiles, each as a group of its own, and there is no overrun. A
-    stage without a k tile gets an empty group. Every k tile but the last closes a group, so that each wait has the same
-    count.
+    If the shape is ``whole``, the prologue copies all k tiles, each as a commit group of its own, and there is no
+    overrun. A stage without a k tile gets an empty group. Every k tile but the last closes a group, so that all waits
+    have the same count.
     Source: CUTLASS examples/41_fused_multi_head_attention/gemm/custom_mma_multistage.h.
     """
     ahead = shape.stages if shape.whole else shape.stages - 1
@@ -125,7 +126,7 @@ class MultistageIterations(Iterations):
 
 @lru_cache(maxsize=256)
 def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight: int, *, ends: bool) -> tuple[Op, ...]:
-    """Return the ops of one k tile; the one that ``ends`` the mainloop waits for nothing and loads nothing ahead."""
+    """Return the ops of one k tile. If it ``ends`` the mainloop, it neither waits nor loads ahead."""
     ops: list[Op] = []
     last = shape.k_groups - 1
     for k_group in range(shape.k_groups):
@@ -142,7 +143,8 @@ def _iteration(shape: MainloopShape, policy: Multistage, k_tile: int, in_flight:
 
 def _k_group_copies(shape: MainloopShape, policy: Multistage, k_tile: int, k_group: int) -> list[Op]:
     """
-    Return the shares issued in one k group, of the fetch that this k tile overlaps or, by the lead, of the next one.
+    Return the shares issued in one k group: of the fetch that the k tile overlaps, or, due to the lead, of the next
+    one.
     """
     last = shape.k_groups - 1
     lead_tiles, share = divmod(k_group + policy.share_lead, shape.k_groups)

@@ -20,7 +20,7 @@ ProgramT = TypeVar("ProgramT")
 
 
 def lax_wait(program: Program) -> Program:
-    """Let every wait_group of prologue and mainloop leave one more group in flight. The final wait stays."""
+    """Let every wait_group of prologue and mainloop leave one more group in flight. The final wait is unchanged."""
 
     def lax(op: Op) -> Op:
         return replace(op, pending=op.pending + 1) if isinstance(op, WaitGroup) else op
@@ -57,7 +57,9 @@ def one_stage_too_few(program: Program) -> Program:
 
 
 def skipped_zero_fill(program: Program) -> Program:
-    """Let invalid accesses leave their place in shared memory unchanged. No op moves, so only data can show it."""
+    """
+    Let invalid accesses leave shared memory unchanged instead of zero-filling. No op moves, so only data can show it.
+    """
 
     def kept(op: Op) -> Op:
         return replace(op, zfill=False) if isinstance(op, CopyAsync | LoadGlobal) else op

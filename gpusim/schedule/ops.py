@@ -1,4 +1,4 @@
-"""The instruction set of schedules, in PTX's names: what each warp of a CTA does, but not when or at which address."""
+"""The instruction set of schedules, in PTX's names: the ops of each warp of a CTA, without times and addresses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Ldmatrix:
 @dataclass(frozen=True, slots=True)
 class LoadFragment:
     """
-    One ld.shared of one 32-bit register of the warp's fragment for (k tile, k group), where ldmatrix cannot bring it.
+    One ld.shared of one 32-bit register of the warp's fragment for (k tile, k group), if ldmatrix cannot load it.
 
     The attributes are those of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
     """
@@ -155,7 +155,7 @@ class LoadGlobal:
     """
     ld.global of one access of the thread map into the threadblock fragment, by every thread of the CTA.
 
-    The threadblock fragment is the registers in which one k tile of an operand waits for its ``StoreTile``.
+    The threadblock fragment is the registers that hold one k tile of an operand until its ``StoreTile``.
 
     Attributes:
         operand: Operand whose iterators give the addresses.

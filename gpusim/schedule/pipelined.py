@@ -40,7 +40,7 @@ def mainloop(shape: MainloopShape, k_iterations: int, first_stage: int = 0) -> M
     Fetch f is loaded into the threadblock fragment (registers that hold one k tile) in the first k group of k tile f -
     1, so that the MMAs of that k tile hide its latency. In the last k group it is stored to the stage that is not being
     read. The barrier after the stores makes it visible and frees the other stage, so the two stages swap. The fetch at
-    ``k_iterations`` is the overrun: it is loaded and stored, and brings zeros.
+    ``k_iterations`` is the overrun: it loads and stores zeros.
 
     Args:
         shape: Shape of the mainloop, with two stages.

@@ -1,4 +1,4 @@
-"""The shared access of each kind that conflicts most: which instruction of a kernel to look at, lane by lane."""
+"""The shared access of each kind with the most bank conflicts: the instruction to examine lane by lane."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from gpusim.units import WARP_SIZE
 @dataclass(frozen=True, slots=True)
 class WorstAccess:
     """
-    One warp's instruction, of all of its kind the one with the most wavefronts beyond the ideal.
+    The instruction of one warp that has the most wavefronts beyond the ideal among all of its kind.
 
     Attributes:
         row: Kind of the access, as in the table of bank conflicts.
-        table: Accesses that it is one of.
-        index: Its place in the table, the warp last.
+        table: Table that contains the access.
+        index: Index of the access in the table, with the warp last.
     """
 
     row: ConflictRow
@@ -52,9 +52,9 @@ class WorstAccess:
 
 def worst_accesses(kernel: CountedKernel[Any]) -> tuple[WorstAccess, ...]:
     """
-    Return the worst access of each row of a kernel's table of bank conflicts, the worst first.
+    Return the worst access of each row of a kernel's bank-conflict table, the worst first.
 
-    Accesses that conflict alike stand in the order of the table. Of accesses alike the first that is issued is taken.
+    Rows with equal conflicts keep the order of the table. Of equally bad accesses the first one issued is returned.
     """
     lanes = kernel.lanes()
     worst: dict[ConflictRow, WorstAccess] = {}
