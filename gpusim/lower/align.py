@@ -2,7 +2,7 @@
 
 The assembler may reorder instructions between two barriers, so within such a region they are matched by address and not
 by position. An MMA has no address: it is identified by the fragment loads that its operand registers come from
-(``align_mma``). What else has none, the kernel names itself (``AlignedKernel.name_unaddressed``).
+(``align_mma``). The kernel itself names other instructions without an address (``AlignedKernel.name_unaddressed``).
 """
 
 from collections import defaultdict
@@ -55,9 +55,9 @@ class Expected:
         source: Global byte addresses that a copy reads; None for other ops.
         valid: Lanes that touch memory; None if the schedule has no predicate.
         pending: Commit groups that a wait may leave pending.
-        optional: True if no lane would touch memory and nothing is filled with zeros. The compiler may then drop the
-            instruction or branch around it.
-        zfill: True for a copy whose lanes off ``valid`` write zeros.
+        optional: True if no lane accesses memory and nothing is zero-filled. The compiler may then drop the instruction
+            or branch around it.
+        zfill: True for a copy whose lanes outside ``valid`` write zeros.
     """
 
     op: Any
@@ -87,7 +87,7 @@ def align(
         executed: What one warp executed.
         kernel: Schedule of the kernel.
         placement: The warp, and the addresses of its tensors and shared memory.
-        vertical: Whether a warp's mma.sync run along M first on the target (``element_types.walks_vertically``).
+        vertical: Whether a warp issues its mma.sync along M first on the target (``element_types.walks_vertically``).
 
     Returns:
         The op of each step, or None for the arithmetic between ops.
@@ -119,9 +119,9 @@ def align(
 
 def _is_beside(sass: Sass, step: ExecutedInstruction, arguments: Sequence[int]) -> bool:
     """
-    Return whether a step is no op of the schedule.
+    Return whether an executed instruction lies outside the schedule.
 
-    Such are a semaphore's access, the load of a launch's argument, a stamp that a timeline build stores, and an LDS
+    Examples are a semaphore's access, the load of a launch argument, the store of a timeline build's stamp, and an LDS
     that no lane executes.
     """
     never = sass.name == "LDS" and step.lanes is not None and not step.lanes.any()
@@ -137,8 +137,8 @@ def _commits_of_wait_all(code: Sequence[Sass], steps: Sequence[ExecutedInstructi
     """
     Return the positions of commits that belong to a cp.async.wait_all, where CUTLASS commits right before it.
 
-    cp.async.wait_all is assembled to a commit and a wait for all groups. The commit's group is then empty, and the
-    schedule does not name it.
+    The assembler turns cp.async.wait_all into a commit and a wait for all groups. That commit's group is empty, and the
+    schedule has no op for it.
     """
     grouped = [at for at, step in enumerate(steps) if code[step.at].name in ("LDGSTS", "LDGDEPBAR", "DEPBAR")]
     found = set()
@@ -243,7 +243,7 @@ def match_region(
         if not candidates:
             left = [one for ones in by_address.values() for one in ones]
             raise CheckFailed(_difference(code[step.at], step, region, left))
-        # Accesses without an active lane have equal keys, but the addresses that they do not use still differ.
+        # Accesses without an active lane have equal keys, but their unused addresses differ.
         exact = (at for at, one in enumerate(candidates) if _key(one.address, None) == _key(step.address, None))
         one = candidates.pop(next(exact, 0))
         _check(code[step.at], step, one)
@@ -260,7 +260,7 @@ def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
 
 
 def _check(sass: Sass, step: ExecutedInstruction, one: Expected) -> None:
-    """Check what the matched address does not cover: a copy's global address, the predicate, the pending groups."""
+    """Check everything but the matched address: a copy's global address, the predicate, the pending groups."""
     lanes = _executed(step)
     if one.name == "DEPBAR":
         pending = sass.operands["k"]

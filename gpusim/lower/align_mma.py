@@ -1,4 +1,4 @@
-"""Names each MMA that a warp executed by the fragment loads or the packed words that its operand registers hold."""
+"""Identifies each MMA that a warp executed by the fragment loads or packed words in its operand registers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32")
 
 STORE = "STL"
 SPILLS = (STORE, "LDL")
-"""Opcodes that keep registers on the stack of a thread, and take them back."""
+"""Opcodes that spill registers to a thread's stack and reload them."""
 
 PACKS = "F2FP"
-"""Opcode that rounds two f32 to a word of an operand."""
+"""Opcode that rounds two f32 into one word of an operand."""
 
 _Key: TypeAlias = tuple[int, ...]
 """k tile (``Lanes.k_tile``), then k group."""
@@ -42,7 +42,7 @@ class _Product:
     The mma.sync of a ``WarpMma`` of one GEMM.
 
     Attributes:
-        a, b: Names of its operands; ``a`` is None where registers hold it and nothing loads it.
+        a, b: Names of its operands; ``a`` is None if it stays in registers and is never loaded.
         parts: Number of the mma.sync of each instruction tile (m, n).
         rows: Instruction tiles along M.
         registers: 32-bit registers of an instruction's A and B.
@@ -70,14 +70,15 @@ def name_mmas(
     """
     Name every HMMA or IMMA by the fragment loads that its operands come from.
 
-    An A operand that nothing loads must be packed from registers. Its tiles along M are numbered as they come.
+    An A operand that is never loaded must be packed from registers. Its tiles along M are numbered in order of first
+    use.
 
     Args:
         code: The kernel's machine code.
         executed: What one warp executed.
         kernel: Schedule of the kernel.
         named: The op of each executed instruction, to be completed.
-        vertical: Whether a warp's mma.sync run along M first on the target.
+        vertical: Whether a warp issues its mma.sync along M first on the target.
 
     Raises:
         CheckFailed: A mma.sync of a WarpMma does not occur exactly once, or multiplies other fragments.
@@ -101,7 +102,7 @@ def name_mmas(
 
 
 class _Naming:
-    """What the registers of a warp hold, and which mma.sync are still to come."""
+    """The contents of a warp's registers, and the mma.sync that have not occurred yet."""
 
     def __init__(self, kernel: AlignedKernel[Any], executed: ExecutedWarp, *, vertical: bool) -> None:
         self.kernel, self.lanes = kernel, kernel.lanes()
@@ -156,7 +157,7 @@ class _Naming:
         return fragment
 
     def _packed_row(self, sass: Sass, key: _Key, product: _Product) -> int:
-        """Return the instruction tile along M of an A that was packed: its number among those of the k group."""
+        """Return the instruction tile along M of a packed A operand: its number within the k group."""
         first = sass.operand("a", Register).number
         words = tuple(self.packed.get(first + word, -1) for word in range(product.registers[0]))
         if -1 in words:
@@ -167,7 +168,7 @@ class _Naming:
         return tiles.index(words)
 
     def load(self, sass: Sass, step: Any) -> None:
-        """Note what a fragment load brings."""
+        """Record the registers that a fragment load writes."""
         first, operand = sass.operand("d", Register).number, self.lanes.operands[self.lanes.operand_name(step)]
         loaded = fragment_loads(operand).matrices
         for register in range(loaded):
@@ -175,7 +176,7 @@ class _Naming:
             self.holds[first + register] = _Fragment(step, self._op(step).instruction * loaded + register)
 
     def write(self, sass: Sass, position: int) -> None:
-        """Note an instruction that loads no fragment: a move copies what a register holds, any other destroys it."""
+        """Record the result of another instruction: a move copies a fragment register, all others overwrite it."""
         destination = sass.operands.get("d")
         if not isinstance(destination, Register) or destination.uniform or destination.number == RZ:
             return
@@ -192,7 +193,7 @@ class _Naming:
             self.packed[destination.number] = words
 
     def spill(self, sass: Sass, step: ExecutedInstruction) -> None:
-        """Note a store to the stack, or a load from it: a word there is what the register held that it comes from."""
+        """Record a spill to the stack, or a reload: the word keeps the identity of its register's content."""
         stores, places = sass.name == STORE, step.address
         if places is None:
             return
@@ -211,7 +212,7 @@ class _Naming:
                 self.packed[register] = words
 
     def skip(self, k_tiles: int) -> None:
-        """Name the fragments in registers after ``k_tiles`` k tiles that were skipped and brought the like."""
+        """Advance the fragments in registers by ``k_tiles`` skipped k tiles, which load the same registers."""
         for number, one in self.holds.items():
             self.holds[number] = self._later(one, k_tiles)
         for place, (fragment, words) in self.stack.items():

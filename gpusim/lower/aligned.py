@@ -1,4 +1,4 @@
-"""What machine code is aligned with: a kernel's schedule; and what comes of it: the op of each executed instruction."""
+"""The input of alignment (a kernel with a schedule) and its result (the op of each executed instruction)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ MMA_OPCODES = frozenset({"HMMA", "IMMA"})
 
 
 TENSOR_BITS = 40
-"""Address bits of one tensor: the assumed pointers of different tensors differ above them."""
+"""Address bits within one tensor. The assumed pointers of different tensors differ in higher bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutedWarp:
     """
-    What one warp executed, and the steps of the schedule that belong to it.
+    The instructions that one warp executed, and the steps of its schedule.
 
     Attributes:
         steps: The executed instructions.
-        scheduled: What the schedule requires, in its order, without the k tiles that were skipped.
+        scheduled: The steps of the schedule, in order, without the skipped k tiles.
         skipped: Number of k tiles skipped, by the number of instructions executed before.
     """
 
@@ -48,8 +48,8 @@ class AlignedKernel(CountedKernel[StepT]):
 
     Attributes:
         unaddressed: Opcodes of the schedule, besides the MMAs, that access no memory. The kernel names them itself.
-        arguments: Tensors that hold what a launch is told, or takes down of its time, by ``Placement.pointers``. Their
-            loads and stores are no ops of the schedule.
+        arguments: Tensors of launch arguments or of recorded times, by ``Placement.pointers``. Their loads and stores
+            are outside the schedule.
     """
 
     unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset()
@@ -57,17 +57,17 @@ class AlignedKernel(CountedKernel[StepT]):
 
     @property
     def addressed(self) -> frozenset[str]:
-        """Opcodes that are found by their place among barriers and by the lanes' addresses."""
+        """Opcodes that are matched by region (between barriers) and by the lanes' addresses."""
         return frozenset(self.opcodes.values()) - self.unaddressed - MMA_OPCODES
 
     def advanced(self, step: StepT, k_tiles: int) -> StepT:
-        """Return the step that stands for a step of the mainloop ``k_tiles`` k tiles later."""
+        """Return a mainloop step advanced by ``k_tiles`` k tiles."""
         later: StepT = shifted(step, k_tiles, self.lanes().operands["a"].tiling.stages)  # type: ignore[type-var]
         return later
 
     def name_unaddressed(self, code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None]) -> None:
         """
-        Name the executed instructions of the ``unaddressed`` opcodes, and of others that carry out a step.
+        Name the executed instructions of the ``unaddressed`` opcodes, and other instructions that carry out a step.
 
         Args:
             code: The kernel's machine code.
@@ -75,5 +75,5 @@ class AlignedKernel(CountedKernel[StepT]):
             named: The op of each executed instruction, to be completed.
 
         Raises:
-            CheckFailed: The warp does not execute what the schedule requires.
+            CheckFailed: The warp does not execute the schedule.
         """

@@ -33,9 +33,9 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     Attributes:
         machine: The machine that the kernel is compiled for.
-        user: Machine code to take instead of that of ``kernels_cuda``.
-        own_build: Whether its streams are those of the build that a GPU runs, whose extents are compiled in.
-        step_kinds: Classes of its steps and of their ops, by name, as its streams are kept.
+        user: Machine code to use instead of that of ``kernels_cuda``.
+        own_build: Whether its streams come from the build that a GPU runs, whose extents are compiled in.
+        step_kinds: Classes of its steps and of their ops, by the names in stream files.
     """
 
     machine: Machine
@@ -45,7 +45,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     @property
     def any_extents(self) -> Specialisation | None:
-        """The plain build that serves all extents of the kernel's configuration; None where there is none."""
+        """The plain build that serves all extents of the kernel's configuration; None if there is none."""
         return None
 
     @property
@@ -54,7 +54,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
         """Linear block index of one CTA of each split-K slice. Each slice has a stream of its own."""
 
     def typical_blocks(self, slice_: int) -> Sequence[int]:
-        """Return linear block indices of CTAs of a split-K slice, among which one like most others is looked for."""
+        """Return linear block indices of candidate CTAs of a split-K slice, one of which will represent the others."""
         return (self.slice_blocks[slice_],)
 
     def can_be_compiled(self) -> bool:
@@ -67,16 +67,15 @@ class CompilableKernel(EmulatedKernel[StepT]):
 
     def compiled(self, slice_: int = 0) -> CompiledStream:
         """
-        Return the stream of one split-K slice with its listing: the user's, the shipped one, or one that is compiled.
+        Return the stream of one split-K slice with its listing: the user's, the shipped one, or a newly compiled one.
 
-        What was lowered before comes from the cache.
-
-        What is not shipped is compiled with run-time extents where there is such a build, unless ``own_build``.
+        A stream that is not shipped is compiled with run-time extents if there is such a build, unless ``own_build``. A
+        stream that was lowered before comes from the cache.
 
         Raises:
             BadInput: The user's kernel takes other parameters, or the assembler replaces the mma.sync.
-            CannotRun: There is no shipped stream of this kernel, and no compiler is installed, or it refuses the
-                source. Or what it made of gpusim's own cannot be followed; the message names the compiler.
+            CannotRun: There is no shipped stream of this kernel, and no compiler is installed or it rejects the source.
+                Or the compiler's code for gpusim's own kernel cannot be lowered; the message names the compiler.
             CheckFailed: The user's kernel does not execute the schedule. The message shows both sides.
         """
         own, target = self.specialisation, self.machine.compute_capability
@@ -98,8 +97,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
         """Return the stream of the CTAs of one behaviour, a split-K slice, with its listing."""
         return self.compiled(behaviour)
 
-    def suffices(self, shipped: CompiledStream) -> bool:  # noqa: ARG002 - one stream is that of all extents
-        """Return whether a stream that comes with gpusim serves all CTAs of this launch."""
+    def suffices(self, shipped: CompiledStream) -> bool:  # noqa: ARG002 - one stream serves all extents
+        """Return whether a shipped stream serves all CTAs of this launch."""
         return True
 
     def kept(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
@@ -108,7 +107,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
         return kept_stream(binary, constants, steering, lambda: self.lowered(binary, slice_), self.step_kinds)
 
     def steering(self, slice_: int) -> Sequence[int]:
-        """Return what decides, besides code and launch, which paths a stream is made of: the CTA of the slice."""
+        """Return the inputs besides code and launch that determine the paths of a stream: the CTA of the slice."""
         return (self.slice_blocks[slice_],)
 
     def lowered(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
@@ -123,7 +122,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
         return lower(self, binary, self.slice_blocks[slice_])
 
     def of_user(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
-        """Return the stream of a user's kernel. All its trips are executed, since any of them may depart."""
+        """Return the stream of a user's kernel. Every trip is executed, because any trip may deviate."""
         runner, blocks = KernelRunner(self, binary), self.typical_blocks(slice_)
 
         def make() -> CompiledStream:
@@ -137,8 +136,8 @@ def typical_warp(runner: KernelRunner, blocks: Sequence[int]) -> tuple[int, int]
     """
     Return block and warp of the path that represents all others: the one of median length.
 
-    CUTLASS's analytic iterators branch around the address of what lies in the padding, so warps at the border of an
-    image execute less. If the first warp and the last one of the middle CTA execute equally much, no other is tried.
+    CUTLASS's analytic iterators branch around the addresses of padding, so warps at the border of an image execute
+    fewer instructions. If the first and the last warp of the middle CTA execute equally many, no other is tried.
 
     Args:
         runner: The compiled kernel.
@@ -162,8 +161,8 @@ def lower(
     One warp of one CTA represents all warps that execute the same program. The kernels predicate instead of branching,
     so paths differ only if a whole warp has nothing to store.
 
-    Trips of the mainloop that repeat are not executed one by one, so the time does not depend on K. If what was
-    executed does not align with the schedule that way, every trip is executed.
+    Repeating trips of the mainloop are skipped, so the cost does not depend on K. If the result does not align with the
+    schedule, every trip is executed.
 
     Args:
         kernel: Schedule of the kernel.
@@ -183,7 +182,7 @@ def lower(
         try:
             return _lowered(runner, compiled, block, warp, loop)
         except CheckFailed:
-            pass  # what does not repeat is executed in full, and refused with both sides if that differs, too
+            pass  # execute every trip; if that differs, too, the error shows both sides
     return _lowered(runner, compiled, block, warp, None)
 
 

@@ -1,9 +1,9 @@
-"""Makes the instruction stream of a schedule by stated estimates, for kernels whose machine code is not available.
+"""Estimates the instruction stream of a schedule by stated rules, for kernels without available machine code.
 
-The schedule's ops are exact. The arithmetic between them is counted from what the iterators of kernels_cuda compute at
-each access (``IteratorArithmetic``). It is placed as an assembler places it: the other instructions of a k group are
-spread evenly among its MMAs, but never across a wait or a barrier. Registers follow from the fragments. Nothing here
-is fitted (D1).
+The schedule's ops are exact. The arithmetic between them is counted from the sources of kernels_cuda's iterators
+(``IteratorArithmetic``). Instructions are placed as an assembler places them: the other instructions of a k group are
+spread evenly among its MMAs, but never across a wait or a barrier. Registers follow from the fragments. Nothing here is
+fitted (D1).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +61,7 @@ TILE_SCOREBOARDS = {"a": 4, "b": 5}
 Scoreboards of a pipelined mainloop's global loads and of the stores of the loaded registers, by operand.
 
 A load holds its scoreboard until the data is in the registers, a store until the registers are read. Copies and the
-epilogue use the same two scoreboards, but never at the same time.
+epilogue also use these two scoreboards, but never at the same time.
 """
 
 
@@ -84,7 +84,7 @@ REGISTERS_BEYOND_FRAGMENTS = 40
 """
 Registers of one thread for pointers, masks, loop state and addresses.
 
-A round figure from the kernels' constructors. A compiled stream has the real number of registers.
+A round number from the kernels' constructors. A compiled stream has the exact number of registers.
 """
 
 
@@ -143,7 +143,7 @@ class Lowering:
         self.arithmetic = {side: operand.source.arithmetic for side, operand in operands.items()}
         self.access_bits = {side: operand.access_bytes * 8 for side, operand in operands.items()}
         self.epilogue_tile = epilogue
-        # With few MMAs in a k group, an accumulator is needed again before the MMA that writes it has finished.
+        # With few MMAs in a k group, an accumulator is read again before the MMA that writes it has finished.
         self.mma_stall = max(2, -(-tensor_core(mma, machine).latency // self.tiling.mmas))
 
     def prologue(self, program: Program) -> Iterator[Instruction]:
@@ -165,7 +165,7 @@ class Lowering:
         yield from self.straight(program.prologue)
 
     def straight(self, ops: Sequence[Op]) -> Iterator[Instruction]:
-        """Yield the instructions of ops in their own order, each op after the arithmetic it needs."""
+        """Yield the instructions of ops in the given order, each op after the arithmetic that it needs."""
         for op in ops:
             yield from self.instructions(op)
 
@@ -182,7 +182,7 @@ class Lowering:
         """
         Yield one k tile of a multistage mainloop, whose copies (cp.async) bypass the registers.
 
-        The other instructions of a k group are spread among its MMAs. The loop's control comes with the last k group.
+        The other instructions of a k group are spread among its MMAs. Loop control is part of the last k group.
         """
         *before, last = under_mmas((op, self.instructions(op)) for op in ops)
         for mmas, beside in before:
@@ -223,7 +223,7 @@ class Lowering:
         Yield the instructions of one op: first the arithmetic that it needs, then its own.
 
         Raises:
-            TypeError: It is no op of a mainloop.
+            TypeError: The op is not a mainloop op.
         """
         match op:
             case CopyAsync():
@@ -323,7 +323,7 @@ def in_epilogue(
     lowered: Iterable[tuple[object, Iterable[Instruction]]], setup: int = EPILOGUE_SETUP
 ) -> Iterator[Instruction]:
     """
-    The instructions of an epilogue's ops, with the arithmetic of its own and of each of its steps.
+    Yield the instructions of an epilogue's ops, with the arithmetic of its setup and of each step.
 
     Args:
         lowered: Ops in order, each with its instructions.
@@ -340,11 +340,12 @@ def in_epilogue(
 
 class KGroup(NamedTuple):
     """
-    What is issued together.
+    Instructions that are issued together.
+
 
     Attributes:
-        mmas: MMAs of a k group; none where it only loads.
-        beside: What else is issued meanwhile.
+        mmas: MMAs of a k group; empty if the group only loads.
+        beside: Other instructions that are spread among the MMAs.
     """
 
     mmas: list[Instruction]
@@ -353,10 +354,10 @@ class KGroup(NamedTuple):
 
 def under_mmas(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Iterator[KGroup]:
     """
-    The instructions of a mainloop's ops by the MMAs among which they are issued.
+    Group the instructions of a mainloop's ops with the MMAs among which they are issued.
 
-    The first fragments of a k group come before its MMAs; those of the next one, and copies, among them. Nothing passes
-    a wait or a barrier.
+    The fragment loads of the first k group come before its MMAs. Copies and the fragment loads of the next k group are
+    spread among the MMAs. No instruction moves across a wait or a barrier.
 
     Args:
         lowered: Ops in order, each with its instructions.

@@ -23,14 +23,14 @@ def integer(count: int, opcode: str = "IADD3") -> Iterator[Instruction]:
     """
     Yield ``count`` integer instructions, every second of which depends on the one before it.
 
-    This is the shape of a chain ``coordinate, test, coordinate, test``.
+    This models a chain ``coordinate, test, coordinate, test``.
     """
     for index in range(count):
         yield Instruction(opcode, "pipe", "alu", stall=SHORTEST_DEPENDENT if index % 2 else 2)
 
 
 def repeated(opcode: str, pipe: str, count: int, stall: int = 1, *, waits: int = 0) -> Iterator[Instruction]:
-    """``count`` instructions of one pipe, independent unless ``stall`` says otherwise; the first has a wait mask."""
+    """Yield ``count`` instructions of one pipe, independent unless ``stall`` is larger; the first has a wait mask."""
     for index in range(count):
         yield Instruction(opcode, "pipe", pipe, stall=stall, wait_mask=0 if index else waits)
 
@@ -43,14 +43,14 @@ def global_opcode(name: str, bits: int) -> str:
 
 
 def global_load(bits: int, op: object) -> Iterator[Instruction]:
-    """One predicated global load of an epilogue, of so many bits, with the arithmetic of its address."""
+    """Yield one predicated global load of an epilogue, ``bits`` wide, with its address arithmetic."""
     yield from integer(ACCESS_ARITHMETIC)
     opcode = global_opcode("LDG", bits)
     yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=OUTPUT_SCOREBOARD, op=op)
 
 
 def global_store(bits: int, op: object) -> Iterator[Instruction]:
-    """One predicated global store of an epilogue, of so many bits, with the arithmetic of its address."""
+    """Yield one predicated global store of an epilogue, ``bits`` wide, with its address arithmetic."""
     yield from integer(ACCESS_ARITHMETIC)
     yield Instruction(global_opcode("STG", bits), "global", stall=MEMORY_STALL, guard="predicate", op=op)
 

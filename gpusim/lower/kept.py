@@ -1,4 +1,4 @@
-"""Keeps lowered streams beside the compiled kernels, so that a kernel is lowered once; knows no schedule."""
+"""Caches lowered streams beside the compiled kernels, so that a kernel is lowered once; knows no schedule."""
 
 import hashlib
 import tempfile
@@ -22,16 +22,16 @@ def kept_stream(
     kinds: Kinds = OPS,
 ) -> CompiledStream:
     """
-    Return the stream of a kernel from the cache, or make it and keep it.
+    Return the stream of a kernel from the cache, or make and cache it.
 
-    The file's name is a hash of all that determines the stream: machine code, launch with its extents, parameters,
-    options, and gpusim's own code.
-    A damaged file is replaced. A stream that cannot be kept is made anew each time.
+    The file's name is a hash of everything that determines the stream: machine code, launch with its extents,
+    parameters, options, and gpusim's own code. A damaged file is replaced. A stream that cannot be written to the cache
+    is made again each time.
 
     Args:
         compiled: The kernel's machine code.
         constants: Constant bank 0 of the launch, parameters included.
-        steering: What else decides which paths the stream is made of, such as the CTA.
+        steering: Further inputs that determine the paths of the stream, such as the CTA.
         make: Lowers the kernel.
         kinds: Classes of the steps and of their ops, by name.
     """
@@ -63,7 +63,7 @@ def stream_path(compiled: CompiledKernel, constants: bytes, steering: Sequence[i
 
 @cache
 def code_digest() -> str:
-    """Return the SHA-256 over gpusim's Python sources, names and bytes: schedules and addresses, too, make a stream."""
+    """Return the SHA-256 of gpusim's Python sources, because schedules and addresses, too, determine a stream."""
     folder = Path(gpusim.__file__).parent
     sha = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

@@ -11,7 +11,7 @@ def registers_read(text: str) -> int:
     """
     Return the number of different general registers that an instruction's text names as sources.
 
-    A destination that is written and not read comes first in the text; RZ and uniform registers are none.
+    A register that is only written comes first in the text and does not count; nor do RZ and uniform registers.
 
     Args:
         text: Guard, mnemonic and operands, as a disassembler writes them, e.g. "@P0 IADD3 R4, P1, R2, 0x10, RZ".

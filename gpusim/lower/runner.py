@@ -1,4 +1,4 @@
-"""Emulates warps of a compiled kernel, around trips of the mainloop that repeat, and aligns them with the schedule."""
+"""Emulates warps of a compiled kernel, skips repeating trips of the mainloop, and aligns the rest with the schedule."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class Repetition(NamedTuple, Generic[StepT]):
     turn: int
 
     def without(self, skipped: Sequence[range]) -> list[StepT]:
-        """Return all steps but those of some k tiles; the ranges ascend."""
+        """Return all steps except those of the skipped k tiles; the ranges ascend."""
         kept, begin = list(self.prologue), 0
         for tiles in (*skipped, range(len(self.k_tiles), 0)):
             for k_tile in range(begin, tiles.start):
@@ -105,16 +105,16 @@ class EmulatedKernel(AlignedKernel[StepT]):
             values[name] = value
         return values.tobytes()
 
-    def repetition(self, block: int) -> Repetition[StepT] | None:  # noqa: ARG002 - few kernels have no mainloop
+    def repetition(self, block: int) -> Repetition[StepT] | None:  # noqa: ARG002 - a kernel may have no mainloop
         """Return the program of a CTA, cut where its mainloop repeats; None without a mainloop."""
         return None
 
-    def memory(self, block: int) -> Load:  # noqa: ARG002 - data steers few kernels
-        """Return the function that reads global memory for a CTA. It matters only if that data steers the path."""
+    def memory(self, block: int) -> Load:  # noqa: ARG002 - data affects the path of few kernels
+        """Return the function that reads global memory for a CTA. It matters only if that data affects the path."""
         return np.zeros_like
 
     def shared_words(self, byte: IntArray) -> IntArray:
-        """Return the 32-bit words at bytes of the CTA's shared memory. They matter only if they steer the path."""
+        """Return the 32-bit words at bytes of the CTA's shared memory. They matter only if they affect the path."""
         return np.zeros_like(byte)
 
 
@@ -171,7 +171,7 @@ class KernelRunner:
         return bytes(bank)
 
     def loop(self, block: int) -> Loop | None:
-        """Return the mainloop that a CTA repeats; None where its trips are no whole k tiles, or there is none."""
+        """Return the mainloop that a CTA repeats; None if there is none, or if its trips are not whole k tiles."""
         repetition, span = self.kernel.repetition(block), mainloop_span(self.code)
         if repetition is None or span is None:
             return None
@@ -199,7 +199,7 @@ class KernelRunner:
         Args:
             block: Linear block index.
             warp: Warp index in the CTA.
-            loop: The loop of which repeating trips are skipped; None executes all.
+            loop: The loop whose repeating trips are skipped; None to execute all trips.
         """
         x, y, _ = self.specialisation.grid
         return run_warp(
@@ -242,7 +242,7 @@ class KernelRunner:
 
 
 def short(name: str) -> str:
-    """Return the name of a kernel as messages have it."""
+    """Return the name of a kernel, shortened for messages."""
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 

@@ -41,7 +41,7 @@ class Segments:
     """
     Cuts a warp's path into segments: prologue, mainloop, tail, epilogue.
 
-    If trips of the loop differ, each run of equal trips is a mainloop segment. A kernel without MMAs is one segment.
+    Each run of equal trips of the loop is a mainloop segment. A kernel without MMAs is one segment.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Segments:
         """
         Return the positions in the path at which trips of the mainloop begin, followed by the end of the last trip.
 
-        A path that executes no MMA has no trip: the one position returned, after its last copy or fragment load,
+        A path without MMAs has no trip. The only position returned lies after its last copy or fragment load, and
         separates prologue and tail.
 
         Raises:
@@ -109,8 +109,8 @@ class Segments:
         Return the trips that were executed, with the k tile at which each begins.
 
         Raises:
-            CheckFailed: Trips were skipped elsewhere than between two trips, or a trip beside them does not execute the
-                ops of its own k tiles.
+            CheckFailed: Trips were skipped somewhere other than between two trips, or a neighbouring trip does not
+                execute the ops of its own k tiles.
         """
         trips, k_tile = [], 0
         if not set(self._skipped) <= set(starts):
@@ -125,7 +125,7 @@ class Segments:
         return trips
 
     def _check_own(self, trip: _Trip, end: int) -> None:
-        """Check that a trip before skipped ones executes its own k tiles' ops, none of the next trip's."""
+        """Check that a trip before skipped trips executes only the ops of its own k tiles."""
         repetition = self._runner.kernel.repetition(self._block)
         tiles = repetition.k_tiles[trip.k_tile : end] if repetition else ()
         own = {step for steps in tiles for step in steps}
@@ -141,7 +141,7 @@ class Segments:
         return mmas // per_tile
 
     def _alike(self, trips: list[_Trip]) -> int:
-        """Return how many leading trips execute the same instructions on ops that advance by the trip's k tiles."""
+        """Return how many leading trips execute the same instructions, with ops that advance by one trip's k tiles."""
         first, stages = trips[0], self._runner.kernel.lanes().operands["a"].tiling.stages
         for number, trip in enumerate(trips):
             same = len(trip.code) == len(first.code) and all(
@@ -154,10 +154,10 @@ class Segments:
 
     def _times(self, trips: list[_Trip], alike: int, tiles: int) -> int:
         """
-        Return how often the first of some trips is executed, of which ``alike`` were executed and are like it.
+        Return how often the first trip repeats: ``alike`` executed trips, and the skipped trips between them.
 
         Raises:
-            CheckFailed: The trips before skipped ones are like it, but the trip after them is not.
+            CheckFailed: The trips before the skipped ones equal it, but the trip after them does not.
         """
         last = trips[alike - 1]
         if alike < len(trips) and trips[alike].k_tile != last.k_tile + tiles:

@@ -1,4 +1,4 @@
-"""The compiled streams that come with gpusim, found by what a kernel is compiled from; needs no compiler."""
+"""The compiled streams that come with gpusim, found by a kernel's sources and options; needs no compiler."""
 
 import json
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ SHIPPED: Final = Path(__file__).parent / "streams"
 """The folder of the streams: a folder for each machine, a file for each kernel, named after its scenario."""
 
 INDEX: Final = SHIPPED / "index.json"
-"""The file that says what each stream was compiled from."""
+"""The file with the sources and options that each stream was compiled from."""
 
 INDEX_SCHEMA: Final = "gpusim.stream_index/1"
 
 StreamKey: TypeAlias = tuple[str, tuple[str, ...], int, int]
-"""Source file, compiler options, target and split-K slice: what tells one stream from all others."""
+"""Source file, compiler options, target and split-K slice, which identify a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,15 @@ class ShippedStream:
 
     @property
     def key(self) -> StreamKey:
-        """What the stream is found by."""
+        """Key by which the stream is found."""
         return self.source, self.options, self.target, self.slice
 
 
 def find_stream(kernel: Specialisation, target: int, slice_: int) -> ShippedStream | None:
     """
-    Return the row of a kernel's stream, or None where none comes with gpusim.
+    Return the index row of a kernel's stream, or None if none is shipped.
 
-    A stream that was compiled from other sources than the kernel's is not the kernel's.
+    A stream compiled from other sources than the kernel's does not count.
 
     Raises:
         BadInput: The index is missing or damaged.
@@ -69,7 +69,7 @@ def find_stream(kernel: Specialisation, target: int, slice_: int) -> ShippedStre
 
 def shipped_stream(kernel: Specialisation, target: int, slice_: int, kinds: Kinds = OPS) -> CompiledStream | None:
     """
-    Return the stream of a kernel that comes with gpusim, or None where none does.
+    Return the shipped stream of a kernel, or None if there is none.
 
     Args:
         kernel: The kernel's plain build.
@@ -85,7 +85,7 @@ def shipped_stream(kernel: Specialisation, target: int, slice_: int, kinds: Kind
 
 
 def save_index(path: Path, rows: Iterable[ShippedStream]) -> None:
-    """Write an index, one row a line, by file name; equal rows give equal bytes."""
+    """Write an index, one row per line, sorted by file name; equal rows give equal bytes."""
     lines = [json.dumps(asdict(row), separators=(",", ":")) for row in sorted(rows, key=lambda row: row.file)]
     text = f'{{"schema": {json.dumps(INDEX_SCHEMA)}, "streams": [\n' + ",\n".join(lines) + "\n]}\n"
     path.write_text(text, encoding="utf-8")

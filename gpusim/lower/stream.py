@@ -9,7 +9,7 @@ from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, O
 NO_SCOREBOARD = -1
 
 SEMAPHORE = "STRONG"
-"""Modifier of the split-K semaphore's accesses. They are no ops of the schedule."""
+"""Modifier of the split-K semaphore's accesses, which are outside the schedule."""
 
 OpT = TypeVar("OpT", bound=Op)
 
@@ -47,7 +47,7 @@ class Instruction:
             arithmetic between ops. Memory instructions take their lane addresses from it. Arithmetic that carries out a
             softmax op has that op.
         part: Number of the mma.sync within its ``WarpMma``; 0 for other ops.
-        sources: Different general registers that arithmetic reads; 0 where only its opcode is known.
+        sources: Number of different general registers that arithmetic reads; 0 if only its opcode is known.
     """
 
     opcode: str
@@ -72,7 +72,7 @@ class Segment:
     advance by ``tiles_per_trip``.
 
     Attributes:
-        addresses: Byte address of each instruction in the kernel's text; () where only their order is known.
+        addresses: Byte address of each instruction in the kernel's text; () if only their order is known.
     """
 
     name: Literal["prologue", "mainloop", "tail", "epilogue"]
@@ -107,15 +107,15 @@ def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:
 @dataclass(frozen=True, slots=True)
 class Stream:
     """
-    The instructions that a warp of a CTA executes. All warps execute the same ones; their lane addresses differ.
+    The instructions that each warp of a CTA executes. Warps differ only in their lane addresses.
 
     Attributes:
         origin: "estimated" (counted by stated rules) or "compiled" (decoded from the kernel's SASS).
         registers_per_thread: Registers allocated for one thread.
         segments: The segments in the order of execution.
         run_time_extents: Whether the machine code reads the problem's extents from the launch's parameters.
-        parameter_lines: Lines of the constant cache that the machine code reads of the launch's parameters. Those of
-            estimated streams are not known, and taken for two, which nearly all of gpusim's own kernels have.
+        parameter_lines: Lines of the constant cache that hold the launch parameters read by the machine code. Estimated
+            streams assume two, as nearly all of gpusim's own kernels have.
     """
 
     origin: StreamOrigin

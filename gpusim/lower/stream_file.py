@@ -1,4 +1,4 @@
-"""How a compiled stream is kept: gzipped JSON, equal when read back."""
+"""The file format of a compiled stream: gzipped JSON, equal when read back."""
 
 import gzip
 import json
@@ -18,10 +18,10 @@ STREAM_SCHEMA = "gpusim.stream/1"
 
 _PARAMETER: Final = re.compile(r"\bc\[0x0\]\[0x([0-9a-f]+)\]")
 _FIRST_PARAMETER: Final = 0x140
-"""What lies below it in the constant bank is not the launch's: the stack's end, for one."""
+"""Lower addresses of the constant bank hold no launch parameters, but the end of the stack, for example."""
 
 _PARAMETER_LINE_BYTES: Final = 64
-"""Line of the constant cache: of words 64 bytes apart each read takes as long (constants.csv)."""
+"""Line of the constant cache: reads of words 64 bytes apart all take equally long (constants.csv)."""
 
 Kinds: TypeAlias = Mapping[str, type]
 
@@ -55,8 +55,8 @@ class CompiledStream:
         architecture: Compute capability of the target as 10 * major + minor.
         local_bytes: Stack of one thread in bytes, which holds spilled registers.
         code_bytes: Size of the kernel's machine code.
-        variants: Where the stream's segments are parts that each CTA puts together: (what a part is for, its number)
-            for each use of a part.
+        variants: (Use of a part, number of the part), if the stream's segments are parts from which each CTA is
+            assembled.
     """
 
     stream: Stream
@@ -72,8 +72,8 @@ def save_stream(path: Path, compiled: CompiledStream) -> None:
     """
     Write a stream. Equal streams give equal files.
 
-    Parts share most of their instructions, which are written once, in the order of first use. The code of a part is
-    then a list of runs: first row, number of rows.
+    Parts share most of their instructions, so each distinct instruction is written once, in the order of first use. The
+    code of a part is a list of runs: first row, number of rows.
     """
     codes = [
         [_row(one, line) for one, line in zip(segment.instructions, lines, strict=True)]
@@ -142,7 +142,7 @@ class _Rows:
                     self.rows.append(row)
 
     def runs(self, code: Iterable[list[Any]]) -> list[list[int]]:
-        """Return a code as runs of rows: number of the first one, how many."""
+        """Return a code as runs of rows: number of the first row, number of rows."""
         runs: list[list[int]] = []
         for row in code:
             number = self._number[str(row)]
@@ -172,7 +172,7 @@ def _row(instruction: Instruction, line: Line) -> list[Any]:
 
 
 def _spelt(step: Any) -> list[Any]:
-    """Return a step, or its op, as its class's name and its fields."""
+    """Return a step, or its op, as the name of its class and its fields."""
     values = (getattr(step, field.name) for field in fields(step))
     return [type(step).__name__, *(_spelt(value) if is_dataclass(value) else value for value in values)]
 

@@ -1,4 +1,4 @@
-"""A kernel that the user compiled: read from a cubin file and checked; how it runs is not known here."""
+"""A kernel that the user compiled: read from a cubin file and checked, but not executed."""
 
 import hashlib
 import struct
@@ -31,7 +31,7 @@ class UserKernel:
 
     @property
     def provenance(self) -> dict[str, str]:
-        """Return what identifies the kernel in a result."""
+        """Return the entries that identify the kernel in a result."""
         return {"file": self.file, "entry": self.entry, "sha256": hashlib.sha256(self.data).hexdigest()}
 
     def compiled(self, launch: Specialisation) -> CompiledKernel:
@@ -76,7 +76,7 @@ def read_user_kernel(path: Path, entry: str) -> UserKernel:
 
 
 def _entry(kernels: list[str], wanted: str, path: Path) -> str:
-    """Return the kernel that a name or a part of it stands for."""
+    """Return the only kernel whose name is, or contains, a text."""
     found = [wanted] if wanted in kernels else [kernel for kernel in kernels if wanted in kernel]
     if len(found) != 1:
         raise BadInput(

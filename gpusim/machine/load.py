@@ -84,9 +84,7 @@ def _shipped(name: str) -> Machine:
 
 
 def _alike(name: str, names: Sequence[str]) -> list[str]:
-    """
-    Return the machines whose names contain a name, or the longest name that it contains, or the most similar ones.
-    """
+    """Return the machines whose names contain a name, or the longest that it contains, or the most similar ones."""
     wrong = re.sub(r"[^a-z0-9]", "", name.lower())
     plain = {one: one.replace("_", "") for one in names}
     whole = [one for one in names if wrong and wrong in plain[one]]

@@ -53,9 +53,7 @@ SASS_OF_OP: dict[type[Op], SassOpcode] = {
     LoadGlobal: "LDG",
     StoreTile: "STS",
 }
-"""
-The SASS instruction of each op. A WarpMma counts as one HMMA (IMMA for integers) per instruction tile of the warp tile.
-"""
+"""The SASS instruction of each op. A WarpMma is one HMMA (IMMA for integers) per instruction tile of the warp."""
 
 
 METRIC_OF_TENSOR_OPCODE: dict[SassOpcode, str] = {

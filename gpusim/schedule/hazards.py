@@ -274,9 +274,7 @@ def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]
 
 
 def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
-    """
-    Yield hazards of the accumulators' staging, which overwrites the mainloop's shared memory and, at each step, itself.
-    """
+    """Yield hazards of the accumulators' staging, which overwrites the mainloop's stages and, at each step, itself."""
     stores: list[tuple[int, int]] = []
     loads: list[tuple[int, int]] = []
     for index, op in enumerate(ops):

@@ -57,9 +57,7 @@ def one_stage_too_few(program: Program) -> Program:
 
 
 def skipped_zero_fill(program: Program) -> Program:
-    """
-    Let invalid accesses leave shared memory unchanged instead of zero-filling. No op moves, so only data can show it.
-    """
+    """Let invalid accesses leave shared memory unchanged. No op moves, so only data can show it."""
 
     def kept(op: Op) -> Op:
         return replace(op, zfill=False) if isinstance(op, CopyAsync | LoadGlobal) else op

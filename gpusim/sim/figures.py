@@ -174,9 +174,7 @@ def _home_bits(machine: Machine) -> int:
 
 
 def _latency(cycles: int, own: int, clock: int) -> int:
-    """
-    Return a latency in SM cycles. Up to ``own`` cycles of it run on a constant clock, at ``clock`` per 100 SM cycles.
-    """
+    """Return a latency in SM cycles. Up to ``own`` cycles of it run on a constant clock, ``clock`` per 100 cycles."""
     own = min(cycles, own)
     return cycles - own + own * 100 // clock
 

@@ -19,9 +19,7 @@ DOUBTFUL_ERROR_PERCENT = 25.0
 """The same for cycles or bytes that are in doubt."""
 
 LEAST_SMS = 4
-"""
-Fewest SMs that are simulated together. Requests of fewer SMs would come in bursts that a whole chip does not show.
-"""
+"""Fewest SMs that are simulated together. Requests of fewer SMs come in bursts that a whole chip does not show."""
 
 LEAST_INSTRUCTIONS = 3_000_000
 """Budget of a sample in warp instructions (D22), which limits its SMs; the fewest possible SMs may exceed it."""

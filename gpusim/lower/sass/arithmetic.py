@@ -40,7 +40,7 @@ class Arithmetic:
         fields: Lowest bit and width of role ``k``.
         uniform: The opcode works on the uniform register file.
         adder: The opcode is a sum, whose second source takes the third slot's reuse bit.
-        idle: Value of the bits of fields that other forms of the opcode have. Any other value is refused.
+        idle: Required value of the bits that only other forms of the opcode use.
     """
 
     name: str

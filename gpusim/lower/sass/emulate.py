@@ -1,9 +1,9 @@
 """Executes one warp's SASS with concrete indices, parameters and constants, to find its path and every lane's address.
 
-Integers, predicates, branches and local memory are exact. Floating-point results are 1, and all data loaded from
-shared or global memory is zero, unless ``EmulatedWarp.load`` or ``EmulatedWarp.load_shared`` supplies it. The path is
-therefore right if no other data steers it. The semaphore of serial split-K does steer it, and so do the row statistics
-of attention, which is why these exist.
+Integers, predicates, branches and local memory are exact. Floating-point results are 1, and all data loaded from shared
+or global memory is zero, unless ``EmulatedWarp.load`` or ``EmulatedWarp.load_shared`` supplies it. The path is
+therefore right unless other data affects it. The semaphore of serial split-K and the row statistics of attention do
+affect it; these two functions supply them.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ STACK_POINTER_AT = 0x28
 
 SHARED_BASE_AT, DESCRIPTORS_AT = 0x18, (0x118, 0x208)
 """
-Byte offsets in constant bank 0 of what is read as 0: where the CTA's shared memory begins, and the pair that describes
-the global window, up to sm_89 and on sm_90.
+Byte offsets in constant bank 0 of words that are read as 0: the base of the CTA's shared memory, and the descriptor
+pair of the global window (up to sm_89, and on sm_90).
 """
 
 KNOWN_WORDS = frozenset(
@@ -48,7 +48,7 @@ KNOWN_WORDS = frozenset(
         *(at + word for at in DESCRIPTORS_AT for word in (0, WORD_BYTES)),
     )
 )
-"""Words that the driver writes into constant bank 0 and that are known: extents of block and grid, and those above."""
+"""Known words that the driver writes into constant bank 0: extents of block and grid, and the words above."""
 
 WHOLE_WARP = -1
 """Key for WARPSYNC among the keys of the convergence barriers, 0 to 15 for B0 to B15."""
@@ -69,7 +69,7 @@ class EmulatedWarp:
         load: Reads global memory; None reads zeros.
         load_shared: Reads shared memory; None reads zeros.
         compiler_constants: Constant bank 2.
-        parameters_at: Byte of the parameters in ``constants``, below which is what the driver fills in.
+        parameters_at: Byte of the parameters in ``constants``. The driver fills in the bytes below.
     """
 
     ctaid: tuple[int, int, int]
@@ -91,7 +91,7 @@ def run_warp(code: Sequence[Sass], warp: EmulatedWarp, loop: Loop | None = None)
     Args:
         code: The kernel's decoded instructions.
         warp: The warp.
-        loop: A loop of which repeating trips are skipped; None executes every trip.
+        loop: A loop whose repeating trips are skipped; None to execute every trip.
 
     Raises:
         Unsupported: An instruction on the path is not emulated, or the path does not end. The message has its address.

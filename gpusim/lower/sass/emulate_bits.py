@@ -23,7 +23,7 @@ from gpusim.lower.sass.emulate_registers import (
 from gpusim.lower.sass.operands import Immediate, Predicate
 
 ONE_F32 = 0x3F800000
-"""The f32 1, which stands for a floating-point result that depends on data."""
+"""The f32 1, which replaces every floating-point result that depends on data."""
 
 
 def as_float(value: LaneWords) -> npt.NDArray[np.float32]:

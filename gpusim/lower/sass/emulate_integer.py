@@ -1,8 +1,8 @@
 """
 Emulates the arithmetic opcodes of SASS over all lanes of a warp at once: integers exactly, floats as 1.
 
-The loaded data is not known. 1 stands for any number: what tests for zero, infinity or a subnormal then goes on as for
-nearly all data.
+Loaded data is unknown. The value 1 replaces it, so that tests for zero, infinity or a subnormal take the path of nearly
+all data.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Says which words memory instructions move, and takes bytes and half words out of the words that memory holds."""
+"""Tells which words memory instructions move, and extracts bytes and half words from 32-bit words."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from gpusim.lower.sass.emulate_registers import LaneWords
 from gpusim.units import WORD_BYTES
 
 ACCESS_WORDS = {"64": 2, "128": 4}
-"""32-bit words of an access, by its modifier. Without one it is a word."""
+"""32-bit words of an access, by its modifier; one word without a modifier."""
 
 NARROW = {"U8": (8, False), "S8": (8, True), "U16": (16, False), "S16": (16, True)}
 """Bits of an access that is narrower than a word, and whether its sign is extended."""
@@ -22,13 +22,13 @@ def words_moved(sass: Sass) -> int:
 
 
 def narrow(sass: Sass) -> tuple[int, bool] | None:
-    """Return width and signedness of an access that is narrower than a word; None of another."""
+    """Return width and signedness of an access that is narrower than a word; None for other accesses."""
     return next((NARROW[modifier] for modifier in sass.modifiers if modifier in NARROW), None)
 
 
 def loaded(sass: Sass, read: Callable[[IntArray], IntArray], address: IntArray, part: int) -> LaneWords:
     """
-    Return the ``part``-th register that a load brings, by lane.
+    Return the ``part``-th register that a load writes, by lane.
 
     Args:
         sass: The load.

@@ -24,7 +24,7 @@ BITS = np.uint64(32)
 
 
 LAUNCH_BANK, COMPILER_BANK = 0, 2
-"""Constant banks whose words are known: that of the launch with its parameters, and that of the compiler's numbers."""
+"""Constant banks whose words are known: the launch's bank with its parameters, and the compiler's constants."""
 
 
 class Registers:
@@ -37,7 +37,7 @@ class Registers:
         predicates: Predicate registers, shape [8, 32]. Row ``PT`` stays true.
         uniform_predicates: Uniform predicate registers, shape [8, 1]. Row ``PT`` stays true.
         banks: Constant banks by number, as 32-bit words.
-        unknown: Words of the launch's bank that the driver fills in with what is not known.
+        unknown: Words of the launch's bank that the driver fills with unknown values.
     """
 
     __slots__ = ("banks", "predicates", "uniform", "uniform_predicates", "unknown", "vector")

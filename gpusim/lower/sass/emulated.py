@@ -47,7 +47,7 @@ MODIFIERS: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("POPC", "UPOPC", "BREV", "UBREV", "BSSY", "BSYNC", "BREAK", "R2P"), frozenset()),
 }
 """
-The modifiers under which the emulator does what an opcode does: of those that steer a path, or make an address.
+The modifiers that the emulator implements, for opcodes that affect a path or an address.
 
 Opcodes that only compute data, or check their modifiers where they are executed, are not listed.
 """
@@ -60,7 +60,7 @@ def require_emulated(sass: Sass) -> None:
     Check that the emulator executes this form of an opcode.
 
     Raises:
-        Unsupported: It has a modifier or an operand that would be passed over. The message names it.
+        Unsupported: It has a modifier or an operand that would be ignored. The message names it.
     """
     meant = MODIFIERS.get(sass.name)
     for modifier in sass.modifiers:

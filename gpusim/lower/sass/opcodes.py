@@ -67,14 +67,14 @@ Fields: TypeAlias = Callable[[Word], dict[str, SassOperand]]
 @dataclass(frozen=True, slots=True)
 class Irregular:
     """
-    An opcode that all of bits 0 to 11 name, with fields of its own.
+    An opcode that bits 0 to 11 identify, with fields of its own.
 
     Attributes:
         modifiers: Returns the modifiers that a word has.
         operands: Returns the operands of a word by role.
         hidden: Roles of predicates that the text leaves out if they are always true.
         uniform: The guard is a uniform predicate.
-        idle: Value of the bits of fields that other forms of the opcode have. Any other value is refused.
+        idle: Required value of the bits that only other forms of the opcode use.
     """
 
     modifiers: Callable[[Word], list[str]]
@@ -413,7 +413,7 @@ ALWAYS = PT << 87
 UNCOUNTED = ALWAYS | 1 << 86
 PAIR, WITH_UNIFORM = 1 << 72, 1 << 91
 NORMAL_EVICTION = 1 << 84
-"""Idle fields: a predicate; that and how a call is counted; a 64-bit address; a uniform register in it; no eviction."""
+"""Idle fields: a predicate; a call's predicate and count; a 64-bit address; its uniform register; no eviction."""
 
 
 def _fixed(*modifiers: str) -> Callable[[Word], list[str]]:

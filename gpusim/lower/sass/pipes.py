@@ -26,18 +26,17 @@ HALF = frozenset({"HADD2", "HMUL2", "HFMA2"})  # [ncu-guide] FP16
 XU = frozenset(
     {
         *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
-        # Memory instructions that the schedule does not name: semaphores, alpha given by a pointer.
-        # [assumed] Their scoreboards hold as long as an XU result takes; what they do to the memory pipeline is not
-        # modelled.
+        # Memory instructions that the schedule does not name: semaphores, alpha given by a pointer. [assumed] Their
+        # scoreboards are held for the latency of an XU result; their load on the memory pipeline is not modelled.
         *("LD", "ATOMG", "RED"),
-        # These go through the MIO, as S2UR and SHFL between ops do: ``sim.decode`` says how long.
+        # These go through the MIO, as S2UR and SHFL between ops do; ``sim.decode`` has their latencies.
         *("LDL", "STL", "S2R"),
     }
 )
 ADDRESS = frozenset(
     {
         *("BRA", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "WARPSYNC", "EXIT", "LDC"),  # [ncu-guide] ADU
-        *("MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "NANOSLEEP"),  # [assumed] rare; their waiting is not modelled
+        *("MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "NANOSLEEP"),  # [assumed] rare; their waits are not modelled
     }
 )
 UNIFORM = frozenset(
@@ -93,7 +92,7 @@ def unit_of(sass: Sass, *, scheduled: bool) -> tuple[Unit, str]:
     if unit is None:
         return "pipe", PIPE_OF_OPCODE[sass.name]
     if unit in MEMORY and not scheduled:
-        # @!PT LDS RZ, [RZ] takes a place in the MIO queue, and no more. All others access semaphores.
+        # @!PT LDS RZ, [RZ] takes only an entry of the MIO queue. All others access semaphores.
         never = sass.guard.inverted and sass.guard.number == PT
         return "pipe", "alu" if never else "mufu"
     return unit, ""

@@ -1,4 +1,4 @@
-"""Finds that the trips of an emulated loop repeat, and moves the warp's state past most of them; knows no schedule.
+"""Detects repeating trips of an emulated loop, and advances the warp's state past most of them; knows no schedule.
 
 A register that holds a loop counter or an address changes by the same amount in every turn. Three states a turn apart
 tell whether all registers do so, and then the state after any number of further turns is known.
@@ -17,7 +17,7 @@ _WORD = 1 << 32
 _HALF = 1 << 31
 _STATES = 3
 _KEPT_TURNS = 2
-"""Turns at the end of a loop that are always executed: there predicates switch off what brings nothing more."""
+"""Turns at the end of a loop that are always executed, because predicates switch off the last copies there."""
 
 
 class ExecutedInstruction(NamedTuple):
@@ -57,7 +57,7 @@ class Loop:
 
 class Skip(NamedTuple):
     """
-    Trips that were not executed, because they repeat those before.
+    Trips that were not executed, because they repeat earlier trips.
 
     Attributes:
         at: Number of instructions executed before them.
@@ -70,11 +70,12 @@ class Skip(NamedTuple):
 
 class Path(NamedTuple):
     """
-    What a warp executed.
+    The path of one warp.
+
 
     Attributes:
         steps: The executed instructions.
-        skips: Where trips of a loop were left out.
+        skips: Where trips of a loop were skipped.
     """
 
     steps: list[ExecutedInstruction]
@@ -96,7 +97,7 @@ class Turns:
 
     Attributes:
         loop: The loop.
-        skips: What was skipped so far.
+        skips: The trips skipped so far.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -108,7 +109,8 @@ class Turns:
         self, steps: Sequence[ExecutedInstruction], registers: Registers, local: LaneWords, *, whole: bool
     ) -> None:
         """
-        Note that a trip begins. If the last two turns are alike, move registers and local memory past further turns.
+        Record the beginning of a trip. If the last two turns are alike, advance registers and local memory by further
+        turns.
 
         Args:
             steps: The instructions executed so far.
@@ -156,13 +158,13 @@ def _state(at: int, registers: Registers, local: LaneWords) -> _State:
 
 
 def _moved(before: _State, after: _State) -> IntArray:
-    """Return by how much each 32-bit word changed, as a signed number."""
+    """Return the change of each 32-bit word, as a signed number."""
     moved: IntArray = (after.words - before.words + _HALF) % _WORD - _HALF
     return moved
 
 
 def _turns_without_wrap(words: IntArray, moved: IntArray) -> int:
-    """Return for how many turns no word leaves the half of its range, so that sums carry and comparisons hold."""
+    """Return for how many turns every word stays in its half of the range, so that carries and comparisons repeat."""
     changed = moved != 0
     if not changed.any():
         return 0

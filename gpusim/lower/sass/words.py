@@ -1,4 +1,4 @@
-"""Reads fields of 128-bit instruction words, and defines what decoding one gives; knows no opcode."""
+"""Reads fields of 128-bit instruction words, and defines the result of decoding one; knows no opcode."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ class UnknownOpcode(Exception):
 
 
 OPERATION_BITS = range(16, 105)
-"""Bits that say what an instruction does to what, beside the opcode. Its guard is below, its control field above."""
+"""Bits of an instruction's modifiers and operands. The opcode and the guard are below, the control field above."""
 
 
 @dataclass(slots=True)
 class Word:
     """
-    The bits of one instruction, and which of them were read.
+    The bits of one instruction, and a mask of the bits that were read.
 
     Attributes:
         value: The 128 bits.
         address: Byte address in the kernel's text.
         architecture: Compute capability of the target as 10 * major + minor.
-        read: A bit is set where that of ``value`` was read.
+        read: Mask of the bits of ``value`` that were read.
     """
 
     value: int
@@ -50,14 +50,14 @@ class Word:
 
     def require_read(self, name: str, idle: int) -> None:
         """
-        Check that no bit was left unread that might mean something.
+        Check that every unread bit has its idle value.
 
         Args:
             name: The opcode, for the message.
             idle: Value of the bits that the opcode's other forms use.
 
         Raises:
-            UnknownOpcode: A bit that was not read is not as in ``idle``. The message names the bits.
+            UnknownOpcode: An unread bit differs from ``idle``. The message names the bits.
         """
         if (self.value ^ idle) & ~self.read & _OPERATION:
             odd = [str(bit) for bit in OPERATION_BITS if (self.value ^ idle) & ~self.read & 1 << bit]

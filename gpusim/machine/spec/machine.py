@@ -93,9 +93,7 @@ class Machine:
         return self.dram.bytes_per_kilocycle * self.clock_percent(busy=busy) // 100
 
     def figure_counts(self) -> dict[str, int]:
-        """
-        Return the number of figures of each kind that a file may state, and of the user's figures if there are any.
-        """
+        """Return the number of figures of each kind that a file may state, and of the user's if there are any."""
         counts = Counter[str](record.kind for record in self.figures)
         return {kind: counts[kind] for kind in FIGURE_KINDS} | ({"user": counts["user"]} if counts["user"] else {})
 
