@@ -1,5 +1,5 @@
 """
-What a kernel of ``kernels_cuda`` is compiled from and what its builds record, where no GPU is at hand.
+The inputs of compiling a kernel of ``kernels_cuda``, and the records of its builds; needs no GPU.
 
 Its face is ``Specialisation`` (options, grid, shared memory), ``compile_kernel``, and the trace and timeline formats
 with ``expected_records`` beside them. It never launches a kernel, imports no CuPy, and knows no family.

@@ -10,7 +10,7 @@ from gpusim.errors import CannotRun
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
     """
-    A kernel's cubin with what made it.
+    A kernel's cubin, with its compiler and sources.
 
     Attributes:
         cubin: Bytes of the cubin file.

@@ -1,4 +1,4 @@
-"""Compiles a specialised kernel to a cubin without a GPU, with NVRTC or nvcc, and keeps it; loads and runs nothing."""
+"""Compiles a specialised kernel to a cubin with NVRTC or nvcc, and caches it; needs no GPU and runs nothing."""
 
 import ctypes
 import hashlib

@@ -52,7 +52,7 @@ _INCLUDE: Final = re.compile(r'^\s*#include (?:"([^"]+)"|GPUSIM_HEADER\((\w+)\))
 OWN_KERNEL_ONLY: Final = (
     'kernel.code must be "gpusim" where gpusim\'s own kernel is compiled or run, got "cutlass": set it, or give --cubin'
 )
-"""What is said where CUTLASS's kernel is asked for and only gpusim's exists."""
+"""Message for a request for CUTLASS's kernel when only gpusim's exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Specialisation:
         semaphores: Number of int32 flags, zero before the launch, that serial split-K needs; 0 without it.
         source: The file to compile.
         include: The folder of its headers.
-        extents: ``struct Extents`` of kernels_cuda/extents.cuh, passed after the parameters; empty where extents are
+        extents: ``struct Extents`` of kernels_cuda/extents.cuh, passed after the parameters; empty if extents are
             compiled in.
     """
 
@@ -95,7 +95,7 @@ class Specialisation:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over options and sources: equal for kernels that compile alike."""
+        """SHA-256 over options and sources: equal for kernels that compile to equal code."""
         return hashlib.sha256("\n".join((*self.options, self.sources)).encode()).hexdigest()
 
 
@@ -128,7 +128,7 @@ def specialised(
     extents: tuple[int, ...] = (),
 ) -> Specialisation:
     """
-    Return a kernel as it is compiled from its macros and launched; the attributes of ``Specialisation`` say more.
+    Return the build and launch of a kernel with given macros; see the attributes of ``Specialisation``.
 
     Args:
         file: Path of the source below the folder of the CUDA sources.
@@ -178,8 +178,8 @@ def included(source: Path, folder: Path, options: tuple[str, ...]) -> tuple[Path
     """
     Return a source and every header that it includes, directly or through another, sorted.
 
-    Conditions are not followed: a header counts wherever some build of the source would read it. A header that a macro
-    names is the one that the options give.
+    Preprocessor conditions are ignored: a header counts if any build of the source would read it. For a header that a
+    macro names, the options give the name.
 
     Args:
         source: The file to compile.

@@ -1,4 +1,4 @@
-"""Knows the buffer in which a timeline build records when each warp did what; kernels_cuda/record.cuh writes it."""
+"""The format of the buffer in which a timeline build records times of each warp; kernels_cuda/record.cuh writes it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -71,8 +71,9 @@ def least_capacity(k_iterations: int, stages: int) -> int:
     """
     Return the rows to reserve for a warp, rounded up to an even number.
 
-    A warp needs a row for each k tile, for each fetch beyond the last k tile, and for one fetch more, which a
-    convolution issues in part. An even number keeps every warp's header, which holds 64-bit values, 8-byte aligned.
+    A warp needs a row for each k tile, for each fetch beyond the last k tile, and for one more fetch, which a
+    convolution issues in part. An even number of rows keeps every warp's header, which holds 64-bit values, 8-byte
+    aligned.
     """
     return (k_iterations + stages + 1) // 2 * 2
 
@@ -96,7 +97,7 @@ def decode(buffer: npt.NDArray[np.uint32], slots: int, warps: int, k_groups: int
         One timeline for each warp, sorted by slot and warp.
 
     Raises:
-        CheckFailed: A CTA that was to be recorded did not run, or the buffer had room for too few rows.
+        CheckFailed: A CTA to be recorded did not run, or the buffer was too small.
     """
     per_warp = buffer.reshape(slots, warps, -1)
     headers = np.ascontiguousarray(per_warp[:, :, :HEADER_WORDS]).view(np.int64)

@@ -1,4 +1,4 @@
-"""Derives the trace that a kernel's trace build must record from its schedule, and compares traces; runs nothing."""
+"""Derives from a schedule the trace that a trace build must record, and compares traces; runs nothing."""
 
 import hashlib
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def stream_digest(records: Records) -> str:
     """
     Return the SHA-256 of a trace.
 
-    Global offsets of lanes that are predicated off are left out, because a kernel may hold any value there.
+    Global offsets of lanes that are predicated off are left out, because they may have any value.
     """
     sha = hashlib.sha256()
     for field in RECORD.names or ():

@@ -1,4 +1,4 @@
-"""Knows the buffer in which a trace build records what each warp did; kernels_cuda/record.cuh writes it."""
+"""The format of the buffer in which a trace build records the ops of each warp; kernels_cuda/record.cuh writes it."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The shipped scenarios: where they lie and which question each asks. It knows nothing of what a scenario means."""
+"""The shipped scenarios: their paths and their questions; knows nothing of a scenario's content."""
 
 import tomllib
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from gpusim.machine.text_file import STANDARD_INPUT
 _PACKAGE = Path(__file__).parents[1]
 
 RECORDED_MACHINE = "h200"
-"""The machine, as scenarios name it, for which there are records."""
+"""Name of the machine for which there are records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def find_scenario(name: str) -> Path:
             raise BadInput(f"{name}: is a folder, not a scenario file")
         if path.exists():
             raise BadInput(f"{name}: is a device or a pipe, not a scenario file")
-    except OSError as error:  # a name that is too long, or a folder that may not be entered
+    except OSError as error:  # a name that is too long, or a folder without permission
         reason = error.strerror or str(error)
         raise refusal("scenario", f"a file that can be read ({reason}) or the name of a shipped one", name) from error
     if path.name == name and path.suffix in {"", ".toml"}:

@@ -1,5 +1,5 @@
 """
-The rules that a well-formed scenario must keep: what is supported, and which shapes CUTLASS and the machine allow.
+The rules that a well-formed scenario must obey: supported values, and the shapes that CUTLASS and the machine allow.
 """
 
 import re
@@ -24,7 +24,7 @@ COPY_BYTES = (16, 8, 4)
 """Sizes in bytes that a cp.async may have (PTX ISA, cp.async). The loads of pipelined kernels use the same sizes."""
 
 OUTPUT_ROW_BITS = 2048
-"""Bits of one output row that a warp's access covers where it can."""
+"""Bits of one output row that a warp's access covers, if the tile allows it."""
 
 
 CROSSWISE_ROW_BITS = (LINE_BITS // 2, LINE_BITS)
@@ -40,12 +40,10 @@ MOST_GRID_Y = MOST_GRID_Z = 65535
 """Largest gridDim.y and gridDim.z of a launch (CUDA C++ Programming Guide, technical specifications)."""
 
 MOST_CTAS = 1 << 24
-"""
-Most CTAs of a grid, since the simulation keeps some 200 bytes of each. Its gridDim.x is far below CUDA's 2**31 - 1.
-"""
+"""Most CTAs of a grid, because a simulation takes 200 bytes or so for each. gridDim.x is then far below 2**31 - 1."""
 
 MOST_K_TILES = 1 << 21
-"""Most k tiles of a CTA, since its program keeps some 5 KB of each."""
+"""Most k tiles of a CTA, because its program takes about 5 KB for each."""
 
 MOST_ELEMENTS = 1 << 40
 """Most elements of a tensor: more than a GPU's memory holds, while byte offsets stay far inside 64 bits."""
@@ -54,7 +52,7 @@ MOST_MEMORY = 8 << 30
 """Most bytes that a command may take for a scenario. They are estimated before anything is allocated."""
 
 MEMORY_OF_CTA, MEMORY_OF_K_TILE = 600, 48_000
-"""Bytes that a simulation keeps of each CTA, and of each k tile (or key block) of a warp, as measured on long ones."""
+"""Bytes that a simulation takes for each CTA, and for each k tile (or key block) of a warp, measured on long runs."""
 
 MOST_PADDING = 1 << 10
 """Most elements after a row of a padded tile; a few vectors are enough to move a row to other banks."""
@@ -216,7 +214,8 @@ def _check_tiles(scenario: GemmScenario, machine: Machine, origin: Origin) -> No
     for axis, tile, warp, instruction in zip("MNK", kernel.threadblock, kernel.warp, kernel.instruction, strict=True):
         if tile % warp:
             raise origin.refusal("kernel.warp", f"a divisor of the threadblock's {axis} = {tile}", list(kernel.warp))
-        # Along M and N a warp tile is whole ldmatrix.x4: two n8 fragments, for example, where K is two matrices deep.
+        # Along M and N a warp tile consists of whole ldmatrix.x4: two n8 fragments, for example, if K is two matrices
+        # deep.
         step = instruction if axis == "K" else max(instruction, ldmatrix_rows)
         if warp % step:
             raise origin.refusal("kernel.warp", f"a multiple of {step} along {axis}", list(kernel.warp))
@@ -279,7 +278,7 @@ def _check_shared_layouts(scenario: GemmScenario, origin: Origin) -> None:
 
 
 def _check_cutlass(scenario: GemmScenario, origin: Origin) -> None:
-    """Refuse CUTLASS's machine code where CUTLASS has no such kernel: of another shared layout, or warp tile."""
+    """Refuse CUTLASS's machine code if CUTLASS has no kernel with this shared layout or warp tile."""
     if scenario.kernel.code != "cutlass":
         return
     for side in SIDES:
@@ -294,14 +293,14 @@ def _check_cutlass(scenario: GemmScenario, origin: Origin) -> None:
 
 
 def _padding_rule(padding: int, vector: int) -> str:
-    """Return the rule that the elements after each row break: not too many, and whole vectors."""
+    """Return the rule that the padding of rows breaks: it must be whole vectors, and not too many."""
     if padding > MOST_PADDING:
         return f"padded by at most {MOST_PADDING} elements"
     return f"padded by a multiple of {vector} elements, the 16 bytes of a vector" if padding % vector else ""
 
 
 def _swizzle_rule(bits: int, base: int, shift: int, /, *, elements: int, vector: int) -> str:
-    """Return the rule that a Swizzle<B,M,S> breaks: CuTe's own conditions, whole vectors, a bijection of the tile."""
+    """Return the rule that a Swizzle<B,M,S> breaks: CuTe's conditions, whole vectors, a bijection of the tile."""
     if bits < 0 or base < 0 or abs(shift) < bits:
         return "Swizzle<B,M,S> with B >= 0, M >= 0 and abs(S) >= B"
     if base + bits + abs(shift) > MOST_OFFSET_BITS:
@@ -329,9 +328,7 @@ def _check_thread_map(scenario: GemmScenario, origin: Origin) -> None:
 
 
 def _check_crosswise_map(scenario: GemmScenario, side: Side) -> str:
-    """
-    Return the rule a K-contiguous operand breaks: a warp copies whole rows, and what all warps copy divides the tile.
-    """
+    """Return the rule a K-contiguous operand breaks: a warp copies whole rows, and all warps' rows divide the tile."""
     bits = element_bits(scenario.problem.dtype.ab)
     contiguous, strided = _stage(scenario, side)
     vectors = contiguous * bits // VECTOR_BITS
@@ -410,9 +407,7 @@ def _check_threadblock_swizzle(kernel: Kernel, origin: Origin) -> None:
 
 
 def _check_size(scenario: GemmScenario, origin: Origin) -> None:
-    """
-    Refuse a grid that CUDA cannot launch, or a size beyond what is simulated; the message names the largest extent.
-    """
+    """Refuse a grid that CUDA cannot launch or a size too large to simulate; the message names the largest extent."""
     problem, kernel = scenario.problem, scenario.kernel
     slices, (tile_m, tile_n, tile_k) = problem.split_k_slices, kernel.threadblock
     size = problem.size(tile_k)
@@ -422,7 +417,7 @@ def _check_size(scenario: GemmScenario, origin: Origin) -> None:
         _refuse_beyond(prod(extents.values()), MOST_ELEMENTS, rule, extents, origin)
     tiles_m, tiles_n = -(-prod(size.rows.values()) // tile_m), -(-columns[size.column] // tile_n)
     identity = _IDENTITY.fullmatch(kernel.threadblock_swizzle)
-    # identity<N> puts N tiles side by side in x; a grid large enough to reach the limit always has that many.
+    # identity<N> puts N tiles side by side in x; a grid large enough to reach the limit always has N tiles.
     grid_y, across = (-(-tiles_n // int(identity[1])), columns) if identity else (tiles_m, size.rows)
     _refuse_beyond(grid_y, MOST_GRID_Y, f"small enough that gridDim.y is at most {MOST_GRID_Y}", across, origin)
     _refuse_beyond(
@@ -442,7 +437,7 @@ def _check_size(scenario: GemmScenario, origin: Origin) -> None:
 
 def small_enough(ctas: int, k_tiles: int, warps: int) -> str:
     """
-    Return the rule that a simulation breaks by taking more than ``MOST_MEMORY``; empty if it does not.
+    Return the rule that a simulation breaks if it takes more than ``MOST_MEMORY``; otherwise "".
 
     Args:
         ctas: CTAs of the grid.

@@ -1,8 +1,8 @@
 """
 The facts that the name of a CUTLASS 2.x library kernel implies but does not state.
 
-The library is what the CUTLASS profiler runs. All of this follows python/cutlass_library/generator.py and
-gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
+The library contains the kernels that the CUTLASS profiler runs. All facts follow python/cutlass_library/generator.py
+and gemm_operation.py of CUTLASS 4.x, whose 2.x kernels are those of CUTLASS 2.11.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ _TYPED = (*MMA_SHAPES.items(), (ROUNDED, MMA_SHAPES["tf32", "f32"]))
 INSTRUCTION_SHAPES: Final[dict[str, Shape]] = {
     "".join(map(str, shape)): shape for _, shapes in _TYPED for shape in shapes
 }
-"""The mma.sync shape for each string of digits that a name writes it with."""
+"""The mma.sync shape for each string of digits in a name."""
 
 OPERANDS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     digits: tuple(types for types, shapes in _TYPED if shape in shapes) for digits, shape in INSTRUCTION_SHAPES.items()
@@ -48,7 +48,7 @@ LIBRARY_WARPS: Final = {
 }
 """Warps along M and N for each threadblock tile, M by N."""
 
-# Tiles whose warps depend on instruction, K and stages as well.
+# Tiles whose warps also depend on instruction, K and stages.
 _OTHER_WARPS = {
     ("1688", (64, 128, 64), 2): (1, 2, 2),
     ("8816", (128, 32, 32), 2): (2, 1, 1),
@@ -80,8 +80,8 @@ def output_alignment(digits: str, threadblock: Shape, output: str, alignment: in
     Return the elements of one access of the output.
 
     For outputs of at least 16 bits it is the inputs' alignment, but at most 8 elements and at most 16 bytes. For
-    narrower outputs, which are clamped, it is 16 elements, or 8 where the tile is less than 128 columns wide. It is
-    also 8 where an m16n8k32 tile is 32 rows high.
+    narrower outputs, which are clamped, it is 16 elements, or 8 if the tile is less than 128 columns wide or if an
+    m16n8k32 tile is 32 rows high.
     """
     bits = element_bits(output)
     if bits < 16:

@@ -12,11 +12,12 @@ column-major. The library's kernels write row-major outputs: it instantiates the
     scenario rows m = the profiler's n      scenario A = the profiler's B^T
     scenario columns n = the profiler's m   scenario B = the profiler's A^T
 
-and the threadblock of the name, M x N, stands over the scenario's m and n as it is. tn and nt keep their letters;
-nn is A and B both row-major here, tt both column-major. CUTLASS's example 47 spells its row-row-row GEMM "nn" too.
+and the threadblock of the name, M x N, applies to the scenario's m and n unchanged. tn and nt keep their letters; nn
+means that A and B are both row-major here, tt that both are column-major. CUTLASS's example 47 also calls its
+row-row-row GEMM "nn".
 
-A name does not state warps, threadblock swizzle or the output's alignment (``cutlass_library``), nor what the profiler
-takes as arguments: extents, alpha, beta, split-K, the convolution's mode.
+A name does not state warps, threadblock swizzle or the output's alignment (``cutlass_library``), nor the arguments of
+the profiler: extents, alpha, beta, split-K, the convolution's mode.
 
 Source: CUTLASS python/cutlass_library/gemm_operation.py (procedural_name, and EmitGemmUniversalInstance for the
 transposition), conv2d_operation.py, library.py; media/docs/profiler.md.
@@ -33,7 +34,7 @@ from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.text import Origin, quoted, shown
 
 PREFIX = "cutlass"
-"""The beginning of every profiler name, which no shipped scenario's name has."""
+"""The beginning of every profiler name and of no shipped scenario's name."""
 
 _ACCUMULATORS = {"h": "f16", "s": "f32", "i": "s32"}
 _LETTERS = {element: letter for letter, element in _ACCUMULATORS.items()}
@@ -44,7 +45,7 @@ _NAME = re.compile(
     rf"(?:_(?P<ab>{_TYPE}))?_(?P<m>[0-9]{{1,5}})x(?P<n>[0-9]{{1,5}})_(?P<k>[0-9]{{1,5}})x(?P<stages>[0-9]{{1,3}})"
     r"_(?:(?P<b>[nt])(?P<a>[nt])|nhwc)(?:_align(?P<alignment>[0-9]{1,3}))?"
 )
-# Marks in the names of kernels that gpusim has no scenario for, and what those kernels are, the widest family first.
+# Patterns of kernel names without a scenario in gpusim, and the kernels' family, the widest family first.
 _OUTSIDE = (
     (r"cutlass3x_|cutlass_sm[0-9]+_", "CUTLASS 3.x kernels (wgmma, TMA)"),
     (r"cutlass_simt_", "CUDA-core kernels (simt)"),
@@ -156,14 +157,14 @@ def format_name(scenario: GemmScenario, origin: Origin) -> str:
     Return the profiler name of a scenario's kernel.
 
     ``parse_name`` of the result gives back the scenario's types, layouts, alignments and kernel. Threadblock swizzle
-    and machine may differ, because no name depends on them.
+    and machine may differ, because the name does not depend on them.
 
     Args:
         scenario: Scenario whose kernel is named.
         origin: Where the scenario was written, for messages.
 
     Raises:
-        BadInput: No name stands for this kernel; the message says which key differs from what its name would imply.
+        BadInput: This kernel has no name; the message says which key differs from the value that its name would imply.
     """
     problem, kernel = scenario.problem, scenario.kernel
     types = problem.dtype
@@ -189,7 +190,7 @@ def format_name(scenario: GemmScenario, origin: Origin) -> str:
 
 
 def _refuse_difference(name: str, implied: Mapping[str, Any], scenario: GemmScenario, origin: Origin) -> None:
-    """Refuse a scenario at its first key for which the name implies another value."""
+    """Refuse a scenario at the first key for which its name implies another value."""
     written = scenario.resolved()
     for table in ("problem", "kernel"):
         for key, value in implied[table].items():

@@ -1,4 +1,4 @@
-"""Which tiles CUTLASS's own kernels take: rules of its iterators and mainloops that gpusim's kernels do not need."""
+"""The tiles that CUTLASS's kernels accept: rules of its iterators and mainloops that gpusim's kernels do not need."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,12 @@ from gpusim.units import LINE_BITS
 
 class NotTaken(NamedTuple):
     """
-    Why CUTLASS has no kernel of a scenario's tiles.
+    The reason why CUTLASS has no kernel for a scenario's tiles.
 
     Attributes:
         key: The key at fault.
-        rule: What CUTLASS takes.
-        found: What the scenario has.
+        rule: Values that CUTLASS accepts.
+        found: Value of the scenario.
     """
 
     key: str
@@ -32,12 +32,12 @@ class NotTaken(NamedTuple):
 
 def not_taken(problem: MatrixProduct, kernel: Kernel) -> NotTaken | None:
     """
-    Return why CUTLASS has no kernel of a warp tile; None if it has.
+    Return why CUTLASS has no kernel for a warp tile; None if it has one.
 
-    Its warp iterator of an operand that is contiguous along M or N finds a later warp's tile by pointer arithmetic. In
-    half a line of 128 bytes it exchanges its pointers; by whole lines it moves. Any other extent compiles, and reads
-    elements of other places. Its mainloops unroll k groups by two. Of two
-    stages, its default is the pipelined mainloop.
+    For an operand contiguous along M or N, CUTLASS's warp iterator finds a later warp's tile by pointer arithmetic: it
+    swaps its pointers for half a line of 128 bytes, and adds for whole lines. Any other extent compiles, but reads the
+    wrong elements. CUTLASS's mainloops unroll k groups by two. Its default mainloop with two stages is the pipelined
+    one.
 
     Source: CUTLASS include/cutlass/gemm/warp/mma_tensor_op_tile_iterator.h (add_tile_offset of both congruous
     iterators), include/cutlass/gemm/threadblock/mma_base.h (the static_assert on kWarpGemmIterations), default_mma.h.

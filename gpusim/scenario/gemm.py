@@ -16,9 +16,9 @@ from gpusim.tile.threadblock_swizzle import CtaGrid, threadblock_swizzle, tile_c
 
 _WRITTEN_IF_GIVEN = ("bias", "activation")
 """
-Keys of the problem that a resolved scenario has only where they differ from their default.
+Keys of the problem that a resolved scenario contains only if they differ from their default.
 
-So new keys change no old digest. ``kernel.code`` is such a key, too.
+So new keys do not change old digests. ``kernel.code`` is such a key, too.
 """
 
 
@@ -81,7 +81,7 @@ class GemmScenario(Scenario):
 
     @property
     def lacking_in_cutlass(self) -> str:
-        """Why CUTLASS has no kernel of this warp tile; empty if it has, or the shared layouts are not its own."""
+        """Why CUTLASS has no kernel of this warp tile; empty if it has one, or if a shared layout is not CUTLASS's."""
         refused = not_taken(self.problem, self.kernel)
         own = all(self.shared_layout(side) in ("crosswise", "congruous") for side in SIDES)
         return refused.sentence if refused is not None and own else ""

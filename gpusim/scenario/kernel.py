@@ -28,7 +28,7 @@ class SharedLayouts(Table):
 
 
 PIPELINED_STAGES = 2
-"""Stages of a pipelined mainloop's ring: one is read while the other is filled."""
+"""Stages of a pipelined mainloop's ring: one is read while the other one is filled."""
 
 
 class Kernel(Table):

@@ -1,4 +1,4 @@
-"""The keys of a scenario by kind: their JSON Schema, and what each means, may be, and is where it is left out."""
+"""The keys of a scenario by kind: their JSON Schema, meanings, allowed values and defaults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,10 +19,11 @@ class ScenarioKey:
 
     Attributes:
         key: Dotted key, as ``--set`` takes it.
-        values: What its value may be, in words.
-        default: What it is where it is left out, in TOML; empty where it must be given, or follows from others.
-        required: Whether it must be given.
-        meaning: What it is.
+        values: Allowed values, in words.
+        default: Default value in TOML; empty if the key is required, or if its
+            default follows from other keys.
+        required: Whether the key must be given.
+        meaning: Description of the key.
     """
 
     key: str
@@ -38,7 +39,7 @@ def schema_of(model: type[BaseModel], narrowed: Mapping[str, Sequence[object]]) 
 
     Args:
         model: Model of the file.
-        narrowed: Values by dotted key where the kind has fewer than the model.
+        narrowed: Allowed values, by dotted key, of keys for which the kind has fewer than the model.
     """
     schema = model.model_json_schema()
     found: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
@@ -52,13 +53,13 @@ def schema_of(model: type[BaseModel], narrowed: Mapping[str, Sequence[object]]) 
 
 
 def keys_of(schema: Mapping[str, Any]) -> Iterator[ScenarioKey]:
-    """Yield the keys of a scenario with dots, of each table those first that must be given."""
+    """Yield the dotted keys of a scenario, with the required keys of each table first."""
     yield from _keys(schema, "")
 
 
 def shared_keys(keys: Mapping[str, Sequence[ScenarioKey]]) -> dict[tuple[str, ...], list[ScenarioKey]]:
     """
-    Return the keys by the kinds that have them, so that each stands once; those that most kinds have come first.
+    Group the keys by the kinds that have them, so that each occurs once; keys of most kinds come first.
 
     Args:
         keys: Keys by kind.
@@ -74,7 +75,7 @@ def shared_keys(keys: Mapping[str, Sequence[ScenarioKey]]) -> dict[tuple[str, ..
 
 
 def _inlined(part: Any, tables: Mapping[str, Any]) -> Any:
-    """Return a part of a schema with the tables that it refers to in place, and values that work today alone."""
+    """Return a part of a schema with referenced tables inlined, and with only the values that work today."""
     if isinstance(part, list):
         return [_inlined(one, tables) for one in part]
     if not isinstance(part, dict):
@@ -112,7 +113,7 @@ def _keys(table: Mapping[str, Any], prefix: str) -> Iterator[ScenarioKey]:
 
 
 def _values(of: Mapping[str, Any]) -> str:
-    """Say which values a key takes."""
+    """Return the allowed values of a key, in words."""
     if "const" in of:
         return toml_value(of["const"])
     if "enum" in of:

@@ -17,7 +17,7 @@ from gpusim.errors import BadInput
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Marks a list-valued key with a text that says what it allows."""
+    """Marks a list-valued key with a description of its allowed values."""
 
     text: str
 
@@ -41,7 +41,7 @@ def supported(*values: object) -> dict[str, Any]:
 
 
 def values_of_types(bits: Container[int]) -> dict[str, list[object]]:
-    """Return the values of the keys that follow from the operands' type, where only types of some sizes are taken."""
+    """Return the allowed values of the keys that depend on the operands' type, given the allowed element widths."""
     types = [types for types in MMA_SHAPES if element_bits(types[0]) in bits]
     return {
         "problem.dtype.ab": list(dict.fromkeys(ab for ab, _ in types)),
@@ -80,7 +80,7 @@ class DTypes(Table):
 @dataclass(frozen=True, slots=True)
 class Reading:
     """
-    How a scenario was read. All readings are equal, so that scenarios that say the same are.
+    How a scenario was read. All readings compare equal, so that scenarios of equal content are equal.
 
     Attributes:
         name: Stem of the file, or name of the kernel; empty for plain data.
@@ -95,7 +95,7 @@ MACHINE_TEXT: Final = (
     "A machine that ships with gpusim, or the path of a machine file; with other values of some of its figures: "
     '"h200 with sms = 66, l2.bytes = 1048576".'
 )
-"""What a scenario's machine may be."""
+"""Description of the allowed values of a scenario's machine."""
 
 
 class Scenario(Table, ABC):
@@ -106,11 +106,11 @@ class Scenario(Table, ABC):
 
     @property
     def name(self) -> str:
-        """Stem of the file, or name of the kernel, that the scenario was read from; empty for one made of data."""
+        """Stem of the file, or name of the kernel, that the scenario was read from; empty for one made from data."""
         return "" if self._reading is None else self._reading.name
 
     def read_as(self, reading: Reading) -> None:
-        """Note how the scenario was read; its reader calls this once."""
+        """Record how the scenario was read; its reader calls this once."""
         self._reading = reading
 
     def written(self) -> dict[str, Any]:
@@ -132,8 +132,8 @@ class Scenario(Table, ABC):
         Args:
             problem: Keys of the ``[problem]`` table; the kind stays. A table within it is replaced whole.
             kernel: Keys of the ``[kernel]`` table.
-            machine: Name of a shipped machine, or path of a machine file, relative to the working directory; with
-                figures that differ, as "h200 with sms = 66".
+            machine: Name of a shipped machine, or path of a machine file relative to the working directory; overridden
+                figures may follow, as in "h200 with sms = 66".
 
         Raises:
             BadInput: A key is unknown, or a check does not hold.
@@ -156,7 +156,7 @@ class Scenario(Table, ABC):
 
     @property
     def lacking_in_cutlass(self) -> str:
-        """Why CUTLASS has no kernel like this one, in words; empty where it has one, or nobody would expect it."""
+        """Why CUTLASS has no kernel like this one, in words; empty if it has one, or if nobody would expect one."""
         return ""
 
     @property

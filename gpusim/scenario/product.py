@@ -33,7 +33,7 @@ class Walked:
 @dataclass(frozen=True, slots=True)
 class ProblemSize:
     """
-    The extents of a problem by the scenario keys that give them, to check the limits of what is simulated.
+    The extents of a problem by the scenario keys that give them, for checking the limits of a simulation.
 
     Attributes:
         rows: Extents whose product is GEMM M.
@@ -147,7 +147,7 @@ class MatrixProduct(Table, ABC):
 
     @abstractmethod
     def derived(self) -> dict[str, int]:
-        """Return, by key, the values that a resolved scenario states where the file left them to a rule."""
+        """Return, by key, values that a rule derives if the file lacks them; a resolved scenario states them."""
 
     def access(self, which: str) -> int:
         """
@@ -233,7 +233,7 @@ class MatrixProduct(Table, ABC):
         """
         K and the leading dimensions of A and B as a launch passes them.
 
-        None where the iterators have their extents compiled in.
+        None if the iterators have their extents compiled in.
         """
         return None
 

@@ -17,7 +17,7 @@ from gpusim.scenario.keys import ScenarioKey, keys_of, schema_of
 from gpusim.scenario.models import MACHINE_TEXT, Reading, Rule, Scenario, Table
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted, read_override, shown
 
-# What each pydantic error type means for the user; the fields in braces come from the error's context.
+# Message for each pydantic error type; the fields in braces come from the error's context.
 _RULES = {
     "bool_type": "true or false",
     "finite_number": "a finite number",
@@ -34,7 +34,7 @@ _RULES = {
 
 
 _OF_MACHINE = "machine."
-"""What the key of a setting begins with that changes a figure of the machine."""
+"""Prefix of a setting's key that overrides a figure of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Kind:
         kernel: Model of the ``[kernel]`` table, which a file may leave out.
         scenario: Builds the scenario from machine, problem and kernel.
         check: Refuses a scenario that breaks a rule.
-        narrowed: Values by dotted key where the kind has fewer than its models.
+        narrowed: Allowed values, by dotted key, of keys for which the kind has fewer than its models.
     """
 
     name: str
@@ -106,8 +106,8 @@ def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
 
     Args:
         path: Path of the file; "-" for standard input.
-        overrides: ``key=value`` with a dotted key and a TOML value or a bare word. The last override of a key holds.
-            ``machine.KEY=value`` is another value of one figure of the machine.
+        overrides: ``key=value`` with a dotted key and a TOML value or a bare word. The last override of a key wins.
+            ``machine.KEY=value`` overrides one figure of the machine.
 
     Raises:
         BadInput: The file is missing or not TOML, or an override puts a value where a table is needed.
@@ -216,7 +216,7 @@ def _file_model(kind: Kind) -> type[Table]:
 
 
 def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
-    """Return the JSON Schema of a scenario file, which is that of one of the kinds."""
+    """Return the JSON Schema of a scenario file, which must match the schema of one kind."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario",
@@ -228,11 +228,11 @@ def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
 
 def _machine(name: str, text: Text) -> tuple[str, Machine]:
     """
-    Return the machine and the name the scenario keeps for it: a shipped name, or the whole path of its file, and the
-    figures that differ from the file's.
+    Return the machine, and its name in the scenario: a shipped name, or the full path of its file, with overridden
+    figures.
 
-    A relative path is looked for beside the scenario, then where the user stands; one given by ``--set`` the other way
-    round.
+    A relative path is resolved beside the scenario first, and then in the working directory; a path given by ``--set``
+    in the opposite order.
     """
     choice = read_choice(name)
     base = choice.base
@@ -258,7 +258,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) -> BadInput:
-    """Return one error for what pydantic found: a misspelt key before anything it makes missing, else the first."""
+    """Return one of pydantic's errors: a misspelt key before the key that is missing due to it, else the first."""
     found = error.errors(include_url=False)
     first = min(found, key=lambda item: item["type"] != "extra_forbidden")
     # An error inside a list is reported at the list's key.

@@ -65,7 +65,7 @@ def quoted(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: in TOML, cut when it is long."""
+    """Return a value as messages show it: in TOML, shortened if it is long."""
     try:
         text = toml_value(value)
     except TypeError:
