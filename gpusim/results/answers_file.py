@@ -1,4 +1,4 @@
-"""A file of answers, one JSON object a line, that a long command adds to as it goes and reads when it is resumed."""
+"""A file of answers, one JSON object a line. A long command appends to it, and reads it when it is resumed."""
 
 import json
 import os
@@ -8,16 +8,16 @@ from typing import Any
 from gpusim.errors import BadInput, CannotRun
 
 ASKED = "asked"
-"""Key of what was asked, in the object of each answer."""
+"""Key of the question in the object of each answer."""
 
 
 class AnswersFile:
     """
-    A file of answers. An answer is added in one piece; one that a killed process has written half is dropped.
+    A file of answers. An answer is appended in one piece; an incomplete last line of a killed process is dropped.
 
     Args:
         path: The file; it need not exist.
-        schema: Name of the answers' form, which each line states.
+        schema: Name of the answers' schema, which each line states.
 
     Raises:
         BadInput: The file holds something else.
@@ -53,7 +53,7 @@ class AnswersFile:
         return BadInput(f"{self._path}: holds something else than answers ({self._schema}), which are added to it")
 
     def find(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer to what was asked; None if there is none."""
+        """Return the answer to a question; None if there is none."""
         return self._answers.get(_text(asked))
 
     def add(self, asked: dict[str, Any], answer: dict[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """
-What bounds a run: a resource that is busy enough, else what warps wait for longest.
+What bounds a run: the busiest resource if it is busy enough, else the stall reason with the most cycles.
 
-A resource is busy enough at 60 % of its peak, over all SMs and all elapsed cycles, by the rule that records are judged
-with (``reports/explain.md``); or at 80 % where and while there is work, so that a kernel of few CTAs has a bound, too.
+A resource is busy enough at 60 % of its peak, over all SMs and all elapsed cycles. Records are judged by the same rule
+(``reports/explain.md``). It is busy enough, too, at 80 % over the SMs that have work, while they are active: so a
+kernel of few CTAs has a bound.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +14,16 @@ from gpusim.results.resources import Resource
 
 BOUND_SHARE: Final = 0.6
 """
-Least share of its peak, over all SMs and all elapsed cycles, to which a resource that bounds a kernel is used.
+Use of a resource, as a share of its peak over all SMs and all elapsed cycles, from which it bounds a kernel.
 
-Source: Nsight Compute's "GPU Speed Of Light" rule, which calls a kernel of less latency-bound.
+Source: Nsight Compute's "GPU Speed Of Light" rule, which calls a kernel below it latency-bound.
 """
 
 BUSY_SHARE: Final = 0.8
 """
-The same of the SMs that have work, while they are active.
+The same over the SMs that have work, while they are active.
 
-Source: that rule, which calls a unit used for more the bottleneck, whatever else there is.
+Source: that rule, which calls a unit above it the bottleneck in any case.
 """
 
 WAITED_FOR: Final[Mapping[str, str]] = {
@@ -34,7 +35,7 @@ WAITED_FOR: Final[Mapping[str, str]] = {
     "math_pipe_throttle": "math pipes",
     "not_selected": "issue slots",
 }
-"""What warps wait for, by stall reason. "selected" is none: the warp issues."""
+"""What warps wait for, by stall reason, without "selected": the warp issues."""
 
 NOTHING: Final = "nothing"
 """The bound of a run in which no resource is used enough, and no warp waits."""
@@ -91,7 +92,7 @@ def bound_table(used: Sequence[Resource], stalls: Mapping[str, float], elapsed: 
     Returns:
         ``resource``, ``percent``, ``stall`` and ``of_active`` of ``bound_of``; ``busiest``, the resource that bounds
         the kernel or else the most used one, with its ``utilisation`` (a share); ``reason`` in words; ``resources``,
-        the use of each; and the ``cycles`` for which the mean SM uses each.
+        the use of each resource; ``cycles``, for which the mean SM uses each.
     """
     bound = bound_of(used, stalls)
     able = {one.name: one for one in used if one.bounds}

@@ -1,4 +1,4 @@
-"""Tells files that gpusim has made from all others, by what stands in them: ``--force`` replaces no other."""
+"""Recognises the files that gpusim has made by their content. ``--force`` replaces no others."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ PARQUET_KEY: Final = "made by gpusim"
 _PNG = b"\x89PNG\r\n\x1a\n"
 _CHUNK = 8
 _EDGE = 1 << 16
-"""Bytes at either end of a file that are looked at."""
+"""Bytes that are read at either end of a file."""
 
 _BEGINS = tuple(
     re.compile(pattern, re.DOTALL)
@@ -38,14 +38,14 @@ _SAYS = {
     b"PAR1": PARQUET_KEY.encode(),
     b"{": b'"schema": "gpusim.',  # results and records, whose schema is their last key
 }
-"""How a file begins, and what stands near the beginning or the end of one that gpusim has made."""
+"""First bytes of a file, and the mark near the beginning or the end of one that gpusim has made."""
 
 
 def is_made_by_gpusim(path: Path) -> bool:
     """
-    Return whether a file has the form, and the mark, of one that gpusim has made.
+    Return whether a file has the form and the mark of one that gpusim has made.
 
-    A file that cannot be read has none.
+    False if the file cannot be read.
     """
     try:
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Turns dataclasses into plain data, as JSON has it, and rows of plain data into a pandas data frame."""
+"""Converts dataclasses to plain data, as in JSON, and rows of plain data to a pandas data frame."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON would give it back: dataclasses and mappings as dicts, sequences as lists."""
+    """Return a value as JSON would read it back: dataclasses and mappings as dicts, sequences as lists."""
     if is_dataclass(value):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
 
 def frame(rows: Sequence[Any], columns: Sequence[str]) -> "pd.DataFrame":
     """
-    Return rows as a pandas data frame, which has its columns even where there is no row.
+    Return rows as a pandas data frame, which has its columns even without rows.
 
     Args:
         rows: Mappings or dataclasses with a value for each column.

@@ -1,4 +1,4 @@
-"""Refuses results whose values no run has, so that what reads a file can rely on them."""
+"""Refuses results with impossible values, so that readers of a file can rely on them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _SIGNED = {"scenario"}
 
 def implausible(data: Mapping[str, Any]) -> str:
     """
-    Return what is wrong with the data of a result whose fields have the right types.
+    Return the first impossible value in the data of a result; its fields have the right types.
 
     Returns:
         The field and its rule; "" if nothing is wrong.
@@ -26,7 +26,7 @@ def implausible(data: Mapping[str, Any]) -> str:
 
 
 def _fields(data: Mapping[str, Any]) -> str:
-    """Look into the tables whose fields have no type of their own."""
+    """Check the tables whose fields have no type of their own."""
     for table, fields in (("bound", _BOUND), ("machine", _MACHINE), ("scenario", _SCENARIO)):
         for name, kind in fields.items():
             if not isinstance(data[table].get(name), kind) or isinstance(data[table][name], bool):
@@ -41,7 +41,7 @@ def _fields(data: Mapping[str, Any]) -> str:
 
 
 def _are_resources(rows: Any) -> bool:
-    """Return whether data is the use of resources, as ``gpusim.results.resources`` reads it."""
+    """Return whether data is a use of resources that ``gpusim.results.resources`` can read."""
     return isinstance(rows, list) and all(
         isinstance(row, Mapping)
         and row.keys() == _RESOURCE.keys()
@@ -51,7 +51,7 @@ def _are_resources(rows: Any) -> bool:
 
 
 def _counts(data: Mapping[str, Any]) -> str:
-    """Look for zeros where there is at least one of a kind."""
+    """Check counts that are at least one for zeros."""
     none = next((name for name in _COUNTED if data[name] < 1), "")
     if none:
         return f"{none}: Input should be at least 1"
@@ -59,10 +59,10 @@ def _counts(data: Mapping[str, Any]) -> str:
 
 
 def _sizes(data: Mapping[str, Any]) -> str:
-    """Look for numbers that are too large, negative, or none."""
+    """Check for numbers that are too large, negative, or not a number."""
     for table, value in data.items():
         for number in _numbers(value):
-            # What is not a number is not less than anything.
+            # NaN is not less than any number.
             if not abs(number) < _MOST or (number < 0 and table not in _SIGNED):
                 return f"{table}: {str(number)[:20]} is no number of a run"
     return ""

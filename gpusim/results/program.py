@@ -1,4 +1,4 @@
-"""The instructions that every warp of a watched CTA executes, in order, as viewers show them beside a timeline."""
+"""The instructions of every warp of a watched CTA, in order, for viewers that show them beside a timeline."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ SELECTED = "selected"
 @dataclass(frozen=True, slots=True)
 class WarpProgram:
     """
-    The instructions of one warp, in the order in which it issues them. The arrays have an entry for each.
+    The instructions of one warp, in the order of issue. Each array has one entry per instruction.
 
     Attributes:
         opcodes: SASS mnemonics that occur.
         opcode: Index into ``opcodes``.
-        operations: Operations of the schedule that occur, with their operand; the first is "", which is none.
+        operations: Operations of the schedule that occur, with their operand; the first is "", no operation.
         operation: Index into ``operations``.
-        activities: Activities of k tiles that occur, as a timeline names them; the first is "", which is none.
+        activities: Activities of k tiles that occur, as a timeline names them; the first is "", no activity.
         activity: Index into ``activities``.
         k_tile: k tile or key block of the operation, or -1.
         stage: Slot of the shared-memory ring, or -1.
-        copied_bytes: Bytes that the 32 lanes copy to shared memory, those that are predicated off included; else 0.
+        copied_bytes: Bytes that the 32 lanes copy to shared memory, predicated-off lanes included; 0 if it is no copy.
         tensor: Whether it is an mma.sync.
     """
 

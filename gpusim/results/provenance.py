@@ -15,13 +15,13 @@ from gpusim import __version__
 COMMIT_VARIABLE = "GPUSIM_COMMIT"
 
 _DIRTY = "-dirty"
-"""Ends the name of a commit that tracked files differ from."""
+"""Suffix of a commit's name if tracked files differ from the commit."""
 
 _SOURCE_TREE = Path(__file__).parents[2]
 
 
 def digest(data: Any) -> str:
-    """Return the SHA-256 of plain data in hex; equal data has equal digests, whatever the order of keys."""
+    """Return the SHA-256 of plain data in hex. The order of keys does not matter."""
     canonical = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -29,10 +29,10 @@ def digest(data: Any) -> str:
 @cache
 def commit() -> str | None:
     """
-    Return the commit of the source tree gpusim runs from, with ``-dirty`` when tracked files differ from it.
+    Return the commit of the source tree that gpusim runs from, with ``-dirty`` if tracked files differ from it.
 
-    For a copy of the tree without its history, the environment variable ``GPUSIM_COMMIT`` gives the commit. None for an
-    installed wheel, which its version identifies.
+    For a copy of the tree without its history, the environment variable ``GPUSIM_COMMIT`` states the commit. Return
+    None for an installed wheel, which its version identifies.
     """
     git = shutil.which("git")
     if git is None or not (_SOURCE_TREE / ".git").exists():
@@ -43,12 +43,12 @@ def commit() -> str | None:
 
 
 def is_dirty(commit: str | None) -> bool:
-    """Return whether a commit does not say which text gpusim runs from."""
+    """Return whether gpusim runs from a source that no commit identifies."""
     return commit is not None and commit.endswith(_DIRTY)
 
 
 def clean(commit: str | None) -> str | None:
-    """Return a commit without the word that tracked files differ from it."""
+    """Return a commit without the suffix of changed files."""
     return commit and commit.removesuffix(_DIRTY)
 
 

@@ -1,8 +1,8 @@
 """
-How much of each resource's peak a run uses: the one computation of use, on which every command and picture rests.
+How much of each resource's peak a run uses. Every command and picture takes the use of a resource from here.
 
-Use is per cent of the peak over all SMs and all elapsed cycles, as in Nsight Compute's "GPU Speed Of Light", with what
-the L2 and DRAM write beside what they read.
+Use is given in per cent of the peak over all SMs and all elapsed cycles, as in Nsight Compute's "GPU Speed Of Light".
+That of the L2 and DRAM counts reads and writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ class Resource:
     Attributes:
         name: Its name.
         percent: Use of its peak over all SMs and all elapsed cycles, per cent.
-        percent_active: The same over the SMs that have work and their active cycles. It is higher where SMs are idle.
-        bounds: Whether it can bound a kernel; one that only mirrors another's use cannot.
+        percent_active: The same over the SMs that have work and their active cycles. It is higher if SMs are idle.
+        bounds: Whether it can bound a kernel; a resource that only mirrors another's use cannot.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Resource:
 @dataclass(frozen=True, slots=True)
 class Work:
     """
-    What all launches of a run execute together.
+    The work of all launches of a run together.
 
     Attributes:
-        counters: ncu metric to total over the grids.
+        counters: Totals over the grids, by ncu metric.
         bank_conflicts: Table of bank conflicts, totals over the grids.
-        mma_interval: Cycles that one mma.sync occupies the tensor core of its SMSP; 0 where none is executed.
+        mma_interval: Cycles that one mma.sync occupies the tensor core of its SMSP; 0 if none is executed.
         mmas: mma.sync instructions.
         pipes: Warp instructions of each pipe besides the tensor core, by the machine's names.
         zero_filling: Wavefronts of cp.async that write zeros in lanes that are predicated off.
@@ -67,7 +67,7 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class RunSpans:
     """
-    The cycles that use is a share of, all launches together.
+    The cycles against which use is measured, all launches together.
 
     Attributes:
         elapsed: Elapsed cycles.
@@ -84,15 +84,15 @@ def resources(machine: Machine, work: Work, spans: RunSpans) -> tuple[Resource, 
     """
     Return the use of every resource, the most used first.
 
-    Where a launch multiplies, tensor cores slow the SMs' clock down, and those of the L2 and DRAM go on (D25). Copies
-    of cp.async count in the data stage where they write zeros, as ncu counts them; what others bring goes past it. The
-    L2's peak is what all SMs can read at once: stores beside that go a way of their own (D10), so it
-    can move more than that figure, and its use is then shown as 100 %. DRAM's peak is what a stream reaches.
+    In a launch with mma.sync, tensor cores slow the SMs' clock, but not the clocks of the L2 and DRAM (D25). A cp.async
+    counts in the data stage if it zero-fills, as ncu counts it; the data of others bypasses the data stage. The L2's
+    peak is the bandwidth of all SMs that read at once. Stores have a path of their own beside that (D10), so the L2 can
+    move more; its use is then 100 %. DRAM's peak is the bandwidth that a stream reaches.
 
     Args:
         machine: The machine.
-        work: What is executed.
-        spans: What it took.
+        work: The executed work.
+        spans: The cycles it took.
     """
     counters, busy = work.counters, work.mma_interval > 0
 
@@ -129,5 +129,5 @@ def _percent(cycles: float, of: float) -> float:
 
 
 def resources_of(result: Result) -> tuple[Resource, ...]:
-    """Return the use that a run's result states, the most used first; none of a result older than this table."""
+    """Return the use that a result states, the most used first; empty for a result older than this table."""
     return tuple(Resource(**row) for row in result.bound.get("resources", ()))

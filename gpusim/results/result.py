@@ -1,4 +1,4 @@
-"""The result that every executor returns: the fields of result.json, and how they are written and read."""
+"""The result of a run: the fields of result.json, and how they are written and read."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -25,7 +25,7 @@ StreamOrigin: TypeAlias = Literal["estimated", "compiled"]
 """Where an instruction stream comes from."""
 
 ResultTable: TypeAlias = Literal["counters", "bank_conflicts", "stalls", "pipeline"]
-"""Tables of a result that can be had as a data frame."""
+"""Tables of a result that ``to_dataframe`` returns."""
 
 _COUNTERS, _STALLS = ("metric", "value"), ("reason", "share")
 
@@ -33,9 +33,9 @@ RUN_TIME_EXTENTS = "run-time extents"
 """``stream_build`` in the provenance of a result whose compiled stream reads the problem's extents at the launch."""
 
 NOT_IN_CUTLASS = "not_in_cutlass"
-"""Key of the provenance of a result whose kernel CUTLASS does not have: why."""
+"""Key in the provenance of a result whose kernel CUTLASS does not have. Its value is the reason."""
 NOT_COMPILED = "not_compiled"
-"""Key in the provenance of a result with estimated streams: why not compiled ones, though a compiler is installed."""
+"""Key in the provenance of a result with estimated streams although a compiler is installed: the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Simulated:
         ctas: CTAs simulated.
         k_tiles: k tiles simulated.
         instructions: Warp instructions issued by the simulated SMs.
-        seconds: Wall time of the SMs' execution alone; like ``total_seconds`` and ``engine``, no part of the answer.
-        sampled: True when some CTAs stand for others.
+        seconds: Wall time of the SMs' execution alone; like ``total_seconds`` and ``engine``, not part of the answer.
+        sampled: Whether some CTAs were simulated in place of all.
         engine: How the core was executed: "compiled" or "interpreted"; empty in results of older versions.
         total_seconds: Wall time of the whole simulation, lowering and counting included.
-        sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 of an
-            exact one (D14).
-        dram_error_percent: The same of the bytes that are read from DRAM.
+        sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 for an
+            exact run (D14).
+        dram_error_percent: The same for the bytes read from DRAM.
     """
 
     ctas: int
@@ -87,7 +87,7 @@ class BankConflicts:
     One row of the bank-conflict table, with totals over the grid. ``conflicts`` = wavefronts - ideal_wavefronts.
 
     The row statistics of attention have rows of their own (operand "statistics"). The wavefronts of their atomics
-    depend on the data, so these rows are not among those that must equal the hardware.
+    depend on the data, so these rows need not equal the hardware's counts.
     """
 
     op: Literal["ldmatrix", "lds", "sts", "ldgsts", "atoms"]
@@ -101,7 +101,7 @@ class BankConflicts:
 @dataclass(frozen=True, slots=True)
 class ReductionLaunch:
     """
-    The second launch of a parallel split-K, which the result's own cycles, counters and stalls include.
+    The second launch of a parallel split-K. The cycles, counters and stalls of the result include it.
 
     Attributes:
         grid: gridDim x, y, z.
@@ -121,11 +121,11 @@ class ReductionLaunch:
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
     """
-    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None where it cannot be observed.
+    One k tile of warp 0 of CTA 0, in cycles from the CTA's start. ``copy_done`` is None if it cannot be observed.
 
-    For attention, a row is one key block, numbered in walking order, of the first simulated CTA that has the most. It
-    has the copies of K, the first wait, and the MMAs from the first instruction of the first GEMM to the last result of
-    the second.
+    For attention, a row is one key block of the first simulated CTA with the most key blocks, numbered in the order of
+    execution. It has the copies of K, the first wait, and the MMAs from the first instruction of the first GEMM to the
+    last result of the second.
     """
 
     k_tile: int
@@ -149,12 +149,12 @@ class Result:
         counters: Value of each counter, by its full ncu metric name with suffix.
         stalls: Share of all warp cycles by stall reason; the shares sum to 1.
         bound: The first bound the run hits, in one word of the roofline table, with its reason.
-        provenance: Version, commit, hashes, time; ``stream_build`` where a compiled stream is of a build with run-time
-            extents; ``not_in_cutlass`` where CUTLASS has no such kernel, with the reason; ``not_compiled`` where a
-            compiler is installed and the streams are estimated all the same.
+        provenance: Version, commit, hashes, time. ``stream_build`` if a compiled stream is of a build with run-time
+            extents. ``not_in_cutlass``, the reason why CUTLASS has no such kernel. ``not_compiled``, the reason why
+            streams are estimated although a compiler is installed.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
-        trust: How far the time can be trusted; None where no kernel like it was validated.
+        trust: How far the time can be trusted; None if no similar kernel was validated.
     """
 
     scenario: dict[str, Any]
@@ -183,11 +183,11 @@ class Result:
     schema: str = field(default=RESULT_SCHEMA)
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal results have equal hashes."""
         return hash((self.stream, self.grid, self.cycles, self.time_us))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of result.json as plain data, which is what ``gpusim run --json`` prints."""
+        """Return the fields of result.json as plain data, as ``gpusim run --json`` prints them."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(Result)}
 
     def to_dataframe(self, table: ResultTable = "counters") -> "pd.DataFrame":
@@ -214,7 +214,7 @@ class Result:
 
 
 def to_json(result: Result) -> str:
-    """Return the text of result.json. Keys are in field order, so that equal results are equal bytes."""
+    """Return the text of result.json. Keys are in field order, so equal results have equal bytes."""
     return json.dumps(result.to_dict(), indent=1) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The run directory in which one run is kept: which files it holds, how it is claimed, written and read back."""
+"""The directory of one run: which files it holds, and how it is claimed, written and read back."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,33 +34,31 @@ TIMELINE_SCHEMA = "gpusim.timeline/1"
 _TIMELINE = TypeAdapter(Timeline)
 
 _MOST = 1 << 24
-"""More CTAs, warps and slots than a run has; its square is more cycles."""
+"""Upper limit of the CTAs, warps and slots of a run; its square is the limit of its cycles."""
 
 _MOST_ISSUES = 1 << 16
-"""More instructions than a warp issues without a pause."""
+"""Upper limit of the instructions that a warp issues without a pause."""
 
 
 def default_name(scenario_name: str, resolved: dict[str, Any]) -> str:
-    """Return ``<scenario>-<digest8>``, so that overriding a key gives another directory."""
+    """Return ``<scenario>-<digest8>``: a scenario with another key gets another directory."""
     return f"{scenario_name}-{digest(resolved)[:8]}"
 
 
 def claim(wanted: Path, *, force: bool = False, say: Callable[[str], None] = lambda _: None) -> StagedFolder:
     """
-    Make a folder to write a run to, before anything is computed; ``publish`` gives it its place when it is whole.
+    Make a folder for a run, before anything is computed. ``publish`` moves the complete folder to its place.
 
-    A directory that holds anything is never written into. Instead the next free name ``-2``, ``-3``, ... is taken.
+    A directory that holds anything is never written to: the run gets the next free name ``-2``, ``-3``, ... instead.
 
     Args:
         wanted: Directory asked for.
-        force: Take ``wanted`` itself when it holds an earlier run, and replace that run's files. They stay until the
-            new run is published.
-        say: Called with a line about each leftover of a killed run that is removed.
+        force: If ``wanted`` holds an earlier run, replace that run's files. They stay until the new run is published.
+        say: Called with a line about each removed leftover of a killed run.
 
     Raises:
-        BadInput: ``wanted`` is a file, or ``force`` names a folder that is not a run directory or has a file of
-            someone else's by the name of one of a run's, or ``wanted`` is a used folder without a name to which a
-            number could be appended ("." or "..").
+        BadInput: ``wanted`` is a file. Or it is a used folder without a name to which a number could be appended ("."
+            or ".."). Or, with ``force``, it is not a run directory, or a file of a run's name there is foreign.
         CannotRun: The directory cannot be made, or another process replaces the run there.
     """
     if force and is_used(wanted):
@@ -92,12 +90,12 @@ def _may_replace(folder: Path) -> bool:
 
 def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml: str, command: list[str]) -> None:
     """
-    Write the result, timeline, scenario and manifest. Pictures are made later, so a failing one loses none of these.
+    Write the result, timeline, scenario and manifest. Pictures are drawn later: if one fails, these files are kept.
 
     Args:
         directory: The ``folder`` of a claim.
         result: Result of the run.
-        timeline: What the timing run observed.
+        timeline: Timeline of the run.
         scenario_toml: Scenario with every default written out, as TOML.
         command: Command line, for the manifest.
 
@@ -120,7 +118,7 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
 
 
 def is_run(directory: str | Path) -> bool:
-    """Return whether a path is that of a run directory."""
+    """Return whether a path is a run directory."""
     try:
         return bool(str(directory)) and (Path(directory) / RESULT).is_file()
     except OSError:  # a name that is too long, or a folder that may not be entered
@@ -129,7 +127,7 @@ def is_run(directory: str | Path) -> bool:
 
 def read_run(directory: Path) -> tuple[Result, Timeline]:
     """
-    Read back what ``write_run`` wrote.
+    Read the result and the timeline of a run directory.
 
     Raises:
         BadInput: The folder is not a run directory, or one of its files has another schema.
@@ -184,7 +182,7 @@ def _read_timeline(path: Path) -> Timeline:
 
 
 def _is_possible(span: WarpSpan | KTileSpan) -> bool:
-    """Return whether the indices and cycles of a span are those of a run."""
+    """Return whether the indices and cycles of a span are possible in a run."""
     indices = (span.cta, span.warp, span.smsp if isinstance(span, WarpSpan) else span.stage)
     issues = isinstance(span, WarpSpan) and span.reason == SELECTED
     lasts = span.end - span.begin

@@ -1,4 +1,4 @@
-"""The name of the run in a directory: that of the scenario it was made of, as its manifest has it."""
+"""The name of the run in a directory: the name of its scenario, from the manifest."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ _SCENARIO = 2
 
 
 def name_of_run(directory: Path) -> str:
-    """Return the name of the scenario that a run was made of; the directory's own name where that is not known."""
+    """Return the name of a run's scenario; the directory's own name if the scenario's is not known."""
     try:
         command = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["command"]
         name = Path(str(command[_SCENARIO])).stem

@@ -1,4 +1,4 @@
-"""A folder that is filled aside, under a hidden name, and gets its place in one step when it is whole."""
+"""A folder that is filled under a hidden name, and moved to its place in one step when it is complete."""
 
 import errno
 import hashlib
@@ -23,27 +23,27 @@ _TAKEN = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 
 class StagedFolder:
     """
-    A folder that is being filled. As a context manager it is discarded when the block ends, unless it was published.
+    A folder that is being filled. As a context manager it is discarded at the end of the block, unless it is published.
 
-    Its hidden folder lies beside the place where the result is to be, or inside it where that is a folder that is empty
-    or replaced. The kernel's lock on it ends with the process, however that ends. Hidden folders without a lock are
-    leftovers of killed processes: the next call for a place beside them removes them.
+    Its hidden folder lies beside the place of the result, or inside it if the place is a folder that is empty or to be
+    replaced. A lock of the operating system on the hidden folder ends with the process, however the process ends.
+    Hidden folders without a lock are leftovers of killed processes: the next call for a place beside them removes them.
 
     Args:
-        wanted: Place asked for. If it holds something, ``-2``, ``-3``, ... is appended.
+        wanted: Requested place. If it holds something, ``-2``, ``-3``, ... is appended.
         replaced: Names of the files that are replaced if ``wanted`` holds something; others there are kept. Empty if
-            it must not be touched. A place that is replaced is one process's until that has published.
-        may_replace: Says whether what a folder holds may be replaced; asked again when the folder is published.
+            ``wanted`` must not be touched. Only one process at a time may replace a place.
+        may_replace: Returns whether the content of a folder may be replaced; called again at publication.
         first, last: Names of the files that a published folder gets first and last. A folder without ``last`` is not
-            whole. While a folder is replaced, ``first`` is never missing.
-        say: Called with a line about each leftover that is removed.
+            complete. While a folder is replaced, ``first`` is never missing.
+        say: Called with a line about each removed leftover.
 
     Attributes:
         folder: Folder to write to until ``publish``.
 
     Raises:
         BadInput: ``wanted`` is a file, or a used folder without a name to which a number could be appended.
-        CannotRun: A folder cannot be made, or another process replaces what is at ``wanted``.
+        CannotRun: A folder cannot be made, or another process is replacing ``wanted``.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class StagedFolder:
             raise CannotRun(f"{wanted}: cannot make the run directory ({error.strerror})") from error
 
     def _made(self, beside: Path) -> Path:
-        """Make the hidden folder, and lock it before anyone takes it for a leftover."""
+        """Make the hidden folder, and lock it before another process takes it for a leftover."""
         while True:
             folder = beside / f".{self._wanted.name[:40]}.{UNFINISHED}-{self._token()}"
             try:
@@ -88,7 +88,7 @@ class StagedFolder:
             self._unlock()
 
     def _token(self) -> str:
-        """Return what ends the hidden folder's name: the same for all who replace one place, where locks tell them."""
+        """Return the suffix of the hidden folder's name. With locks, processes that replace one place share it."""
         if self._replaced and sys.platform != "win32":
             return hashlib.sha256(os.fsencode(self._wanted.name)).hexdigest()[:8]
         return secrets.token_hex(4)
@@ -102,16 +102,16 @@ class StagedFolder:
         self.discard()
 
     def discard(self) -> None:
-        """Remove what was written; nothing happens after ``publish``."""
+        """Remove the hidden folder; does nothing after ``publish``."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._unlock()
 
     def publish(self) -> Path:
         """
-        Give the folder its place, and return it.
+        Move the folder to its place, and return the place.
 
-        A new folder appears by one rename. Files are moved into a folder that is there already, ``first`` first and
-        ``last`` last.
+        A new folder appears by one rename. If the place is an existing folder, the files are moved into it, ``first``
+        first and ``last`` last.
 
         Raises:
             CannotRun: It cannot be moved there.
@@ -127,7 +127,7 @@ class StagedFolder:
         return place
 
     def _moved(self, place: Path) -> bool:
-        """Move the folder to a place; return False where something else is."""
+        """Move the folder to a place; return False if something else is there."""
         if place.is_dir():
             if is_used(place) and not (self._replaced and place == self._wanted and self._may_replace(place)):
                 return False
@@ -159,12 +159,12 @@ class StagedFolder:
 
 
 def is_used(directory: Path) -> bool:
-    """Return whether a folder holds anything that is not being written."""
+    """Return whether a folder holds anything but unfinished files."""
     return directory.is_dir() and not all(map(is_unfinished, directory.iterdir()))
 
 
 def remove_leftovers(directory: Path, say: Callable[[str], None]) -> None:
-    """Remove the hidden folders that killed processes have left in a directory, with a line about each."""
+    """Remove the hidden folders of killed processes in a directory, with a line about each."""
     for folder in sorted(directory.glob(f".*.{UNFINISHED}-*")):
         lock = _locked(folder, wait=False) if folder.is_dir() and not folder.is_symlink() else None
         if lock is not None:
@@ -182,7 +182,7 @@ def _is_open_at(lock: int, folder: Path) -> bool:
 
 
 def _locked(folder: Path, *, wait: bool) -> int | None:
-    """Lock a folder until the process ends; return None where that cannot be, or where another process has it."""
+    """Lock a folder until the process ends; return None if that is not possible or another process has the lock."""
     if sys.platform == "win32":  # has no such locks: leftovers stay
         return None
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Defines Nsight Compute's warp stall reasons in words: what a warp waits for, and what usually makes it wait less."""
+"""Nsight Compute's warp stall reasons in words: what a warp waits for, and what usually makes it wait less."""
 
 from typing import Final, NamedTuple
 
@@ -8,9 +8,9 @@ class StallWords(NamedTuple):
     One stall reason in words.
 
     Attributes:
-        waits_for: What the warp waits for, in a few words; empty where it does not wait.
+        waits_for: What the warp waits for, in a few words; empty if it does not wait.
         meaning: What the warp does or waits for in such a cycle.
-        helps: What usually makes it less; empty for cycles that are no loss.
+        helps: What usually reduces such cycles; empty if they are no loss.
     """
 
     waits_for: str

@@ -1,4 +1,4 @@
-"""The observations of a timing run for pictures and traces: spans of warps, copies in flight and MMA bursts."""
+"""The timeline of a run, for pictures and traces: spans of warps, copies in flight and MMA bursts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -15,14 +15,14 @@ SpanT = TypeVar("SpanT")
 @dataclass(frozen=True, slots=True)
 class WarpSpan:
     """
-    A stretch of one warp's life in one stall reason ("selected" when it issued).
+    Consecutive cycles of one warp in one stall reason ("selected" if it issued).
 
     The spans of a warp tile its lifetime without a gap.
 
     Attributes:
         cta: CTA index in launch order.
         warp: Warp index within the CTA.
-        smsp: Sub-partition the warp lives on.
+        smsp: Sub-partition of the warp.
         begin: First cycle, counted from the launch of the SM's first CTA.
         end: One past the last cycle.
         reason: ncu's name of the stall reason.
@@ -43,21 +43,21 @@ class KTileSpan:
 
     For GEMM and convolution the activities are:
 
-    - "copy": from the issue of the first copy or global load until the data has landed in shared memory;
+    - "copy": from the issue of the first copy or global load until the data is in shared memory;
     - "wait": the wait_group (or the stores of a pipelined mainloop) and the barrier;
-    - "ldmatrix": from the issue of the first fragment load until the last has landed;
+    - "ldmatrix": from the issue of the first fragment load until the last has returned;
     - "mma": from the issue of the first MMA until the last is done.
 
-    For attention, ``k_tile`` is a key block's place in the walk. The activities are "copy_q", "copy_k", "copy_v", "qk",
-    "softmax", "pv" and "output", each a stretch without a wait, and "wait_qk", "wait_softmax" and so on for a wait in
-    one.
+    For attention, ``k_tile`` is the number of a key block in the order of execution. The activities are "copy_q",
+    "copy_k", "copy_v", "qk", "softmax", "pv" and "output", each of them cycles without a wait. "wait_qk",
+    "wait_softmax" and so on are the waits in them.
 
     Attributes:
         cta: CTA index in launch order.
         warp: Warp index within the CTA.
         k_tile: Index of the k tile.
-        k_group: k group, or -1 where the activity spans the k tile.
-        stage: Stage of the shared-memory ring.
+        k_group: k group, or -1 if the activity spans the k tile.
+        stage: Slot of the shared-memory ring.
         activity: Name of the activity.
         begin: First cycle, counted from the launch of the SM's first CTA.
         end: One past the last cycle.
@@ -77,19 +77,18 @@ Take: TypeAlias = Callable[[slice], Sequence[IntArray]]
 """Returns the columns of a slice of the rows: an array of 64-bit integers for each field."""
 
 PIECE = 1 << 14
-"""Rows that become Python's objects at once."""
+"""Rows that are converted to Python objects at a time."""
 
 
 class Spans(Sequence[SpanT], Generic[SpanT]):
     """
-    A sequence of spans that is kept as columns of integers. Columns are made, and a span becomes an object, when asked
-    for.
+    A sequence of spans that is kept as columns of integers. Columns, and the objects of spans, are made on demand.
 
     Args:
         kind: Type of the spans.
-        rows: Returns the number of spans, and what takes the columns of some of them, in the order of the type's
-            fields.
-        names: For each field that is a text, the texts that its column counts.
+        rows: Returns the number of spans, and the function that takes the columns of a slice of them, in the order of
+            the type's fields.
+        names: For each text field, the texts that its column is an index into.
     """
 
     def __init__(

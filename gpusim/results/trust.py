@@ -1,4 +1,4 @@
-"""How far a predicted time can be trusted: the error of validation of kernels like it, from a file that ships."""
+"""How far a predicted time can be trusted: the validation error of similar kernels, from a file that ships."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from gpusim.errors import BadInput
 from gpusim.machine.load import load_machine, machine_names
 
 ValidatedHalf: TypeAlias = Literal["held-out", "development", "cutlass"]
-"""Kernels that a time was validated on: of either half of the records, or CUTLASS's own."""
+"""Kernels of a validation: those of either half of the records, or CUTLASS's own."""
 
 VALIDATED_SCHEMA: Final = "gpusim.validated/1"
 
@@ -21,13 +21,13 @@ VALIDATED: Final = Path(__file__).parent / "validated"
 """Folder of the files, one for each machine that has records."""
 
 FEWEST_KERNELS: Final = 5
-"""An error over fewer kernels says nothing of another one."""
+"""A group of fewer kernels predicts no error of another one."""
 
 _USUAL_MAINLOOP: Final = {
     **dict.fromkeys(("gemm", "conv2d_fprop", "conv2d_dgrad"), "multistage"),
     "attention": "attention",
 }
-"""The mainloop that a kind of problem need not name."""
+"""The usual mainloop of a kind of problem, which ``kind_of`` does not name."""
 
 _WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
 _MOST_WAVES: Final = "10 waves and more"
@@ -36,17 +36,17 @@ _MOST_WAVES: Final = "10 waves and more"
 @dataclass(frozen=True, slots=True)
 class Validated:
     """
-    The error of validation over one group of kernels.
+    The validation error of one group of kernels.
 
     Attributes:
-        half: Which kernels they are of.
+        half: Half of the records, or CUTLASS's kernels.
         stream: Origin of their instruction streams.
-        kind: Kind of the kernels, from ``kind_of``; empty stands for all kinds.
-        size: Class of their size, from ``size_of``; empty stands for all sizes.
+        kind: Kind of the kernels, from ``kind_of``; empty for all kinds.
+        size: Class of their size, from ``size_of``; empty for all sizes.
         kernels: Number of kernels.
         elapsed_error_percent: Mean absolute error of their elapsed cycles.
-        elapsed_error_p90_percent: What one in ten of them is off by, or more: the 90th percentile of these errors. None
-            in results of before it was kept.
+        elapsed_error_p90_percent: 90th percentile of these errors: one kernel in ten is off by more. None in older
+            results.
     """
 
     half: ValidatedHalf
@@ -64,8 +64,8 @@ class Trust:
     How far a predicted time can be trusted.
 
     Attributes:
-        elapsed_error_percent: Mean absolute error of the elapsed cycles of the kernels that it was validated on.
-        validated_on: Those kernels.
+        elapsed_error_percent: Mean absolute error of the elapsed cycles of the kernels in ``validated_on``.
+        validated_on: The group of similar kernels.
     """
 
     elapsed_error_percent: float
@@ -78,14 +78,14 @@ _ROWS = TypeAdapter(tuple[Validated, ...])
 
 
 def kind_of(scenario: Mapping[str, Any]) -> str:
-    """Return the kind of a kernel in words: the problem's, and the mainloop's where it is not the usual one."""
+    """Return the kind of a kernel in words: that of its problem, and its mainloop unless it is the usual one."""
     kind, mainloop = str(scenario["problem"]["kind"]), str(scenario["kernel"]["mainloop"])
     split = f", split-K {scenario['problem']['split_k']}" if scenario["problem"].get("split_k_slices", 1) > 1 else ""
     return kind + ("" if mainloop == _USUAL_MAINLOOP[kind] else f", {mainloop}") + split
 
 
 def size_of(waves: float) -> str:
-    """Return the class of a grid's size, by the waves of CTAs it makes."""
+    """Return the size class of a grid, by its waves of CTAs."""
     return next((name for below, name in _WAVE_CLASSES if waves < below), _MOST_WAVES)
 
 
@@ -93,24 +93,24 @@ def trust_of(
     scenario: Mapping[str, Any], machine: Mapping[str, Any], stream: str, waves: float, *, own_code: bool = False
 ) -> Trust | None:
     """
-    Return how far the time of a kernel can be trusted, by the kernels most like it.
+    Return how far the time of a kernel can be trusted, from the most similar group of validated kernels.
 
-    Kernels of the held-out half come before those of the development half, and kernels of its kind and size before
-    those of its kind. Kernels of CUTLASS's code have been validated as one group.
+    Groups of the held-out half come before those of the development half, and groups of the same kind and size before
+    those of the same kind. Kernels with CUTLASS's code are one group.
 
     Args:
         scenario: The resolved scenario, as plain data.
         machine: ``name`` and ``digest`` of the machine.
         stream: Origin of the instruction streams.
         waves: Waves of CTAs of the grid.
-        own_code: The machine code is the user's.
+        own_code: Whether the machine code is the user's.
 
     Returns:
-        None where no such kernel was validated: the machine has no records or has the user's figures, or its kind has
+        None if no similar kernel was validated: the machine has no records or has the user's figures, or its kind has
         fewer than ``FEWEST_KERNELS``, or the machine code is the user's.
 
     Raises:
-        BadInput: The file that ships is damaged.
+        BadInput: The shipped file is damaged.
     """
     if own_code or not _is_shipped(machine):
         return None
@@ -126,9 +126,9 @@ def trust_of(
 
 def trust_line(trust: Trust | None, machine: str) -> str:
     """
-    Return the trust in a predicted time as text that follows the cycles.
+    Return the trust in a predicted time as text.
 
-    Such as "mean error 5 %, one in ten is off by more than 9 %: 61 held-out kernels like it".
+    For example "mean error 5 %, one in ten is off by more than 9 %: 61 held-out kernels like it".
 
     Args:
         trust: From ``trust_of``.
@@ -151,10 +151,10 @@ def _percent(error: float) -> str:
 @cache
 def validated(machine: str) -> tuple[Validated, ...]:
     """
-    Return the errors of validation on a machine, by group of kernels; none where it has no records.
+    Return the validation errors on a machine, by group of kernels; empty if it has no records.
 
     Raises:
-        BadInput: The file that ships is damaged.
+        BadInput: The shipped file is damaged.
     """
     file = VALIDATED / f"{machine}.json"
     if machine not in machine_names() or not file.is_file():
@@ -177,6 +177,6 @@ def validated_text(rows: tuple[Validated, ...]) -> str:
 
 
 def _is_shipped(machine: Mapping[str, Any]) -> bool:
-    """Return whether a machine has the figures that were validated: those of the file that ships under its name."""
+    """Return whether a machine has the figures of the shipped file of its name, which were validated."""
     name = str(machine["name"])
     return name in machine_names() and load_machine(name).digest() == machine.get("digest")

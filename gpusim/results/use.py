@@ -1,4 +1,4 @@
-"""How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, read off its result."""
+"""How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, from its result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class Use:
     Attributes:
         working: SMs that have a CTA.
         sms: SMs of the machine.
-        waves: Waves of CTAs, of which the last may be partly filled; a wave fills every SM.
+        waves: Waves of CTAs. A whole wave fills every SM; the last one may be partly filled.
         last_wave: Share of the last wave's places that have a CTA, 0 to 1.
-        tile_efficiency: Useful multiplications over executed ones, 0 to 1; the others lie in padding of the tile. None
-            where no MMA was counted.
-        tensor_peak: Peak of all tensor cores for the scenario's mma.sync, 10^12 operations a second. None where the
+        tile_efficiency: Useful multiplications over executed ones, 0 to 1; the others are padding of the tile. None
+            if no MMA was counted.
+        tensor_peak: Peak of all tensor cores for the scenario's mma.sync, 10^12 operations a second. None if the
             machine has no figure.
         of_peak: Use of each resource that can bound a kernel, over all SMs and all elapsed cycles, as a share of its
             peak, the most used first.
@@ -58,7 +58,7 @@ def use_of(result: Result, machine: Machine) -> Use:
 
 def tile_efficiency(flops: float, mmas: float, instruction: Sequence[int]) -> float | None:
     """
-    Return useful multiplications over executed ones, 0 to 1; None where nothing is executed.
+    Return useful multiplications over executed ones, 0 to 1; None if nothing is executed.
 
     Args:
         flops: Multiplications and additions of the problem.
@@ -70,7 +70,7 @@ def tile_efficiency(flops: float, mmas: float, instruction: Sequence[int]) -> fl
 
 
 def _tile_efficiency(result: Result) -> float | None:
-    """Return the tile efficiency of a run. Its operations are known by their rate, to three digits after the point."""
+    """Return the tile efficiency of a run. The result states its operations as a rate with three decimals."""
     mmas = sum(result.counters.get(metric, 0) for metric in TENSOR_METRICS)
     return tile_efficiency(result.tflops * result.time_us * 1e6, mmas, result.scenario["kernel"]["instruction"])
 

@@ -1,4 +1,4 @@
-"""Says in one sentence what holds a run back, from its result alone; ``gpusim explain`` simulates to say more."""
+"""Says in one sentence what limits a run, from its result alone; ``gpusim explain`` simulates to say more."""
 
 from typing import Final
 
@@ -10,15 +10,14 @@ from gpusim.results.use import Use
 _MOST: Final = 0.5
 _UNEVEN: Final = 0.25
 _OLDER: Final = "latency"
-"""The bound of results that were written before these named what warps wait for."""
+"""The bound in older results, which do not name the stall reason."""
 
 
 def verdict(result: Result, use: Use) -> str:
     """
-    Return what holds a run back, in one sentence.
+    Return what limits a run, in one sentence.
 
-    SMs without work, a last wave that is nearly empty, and padding come first: a kernel that has them is slow however
-    busy a resource is.
+    SMs without work, a nearly empty last wave, and padding come first: they slow a kernel however busy a resource is.
 
     Args:
         result: The run.
@@ -29,7 +28,7 @@ def verdict(result: Result, use: Use) -> str:
         parts.append(f"{use.idle_sms} of {use.sms} SMs have no CTA")
     elif use.waves > 1 and (1 - use.last_wave) / use.waves > _UNEVEN:
         parts.append(f"the last of {use.waves} waves of CTAs is filled to {_percent(use.last_wave)}")
-    # The efficiency comes from a rounded rate: kernels alike must not fall on either side of one half.
+    # The efficiency follows from a rounded rate: equal kernels must not fall on different sides of one half.
     if use.tile_efficiency is not None and round(1 - use.tile_efficiency, 2) >= _MOST:
         parts.append(f"{_percent(1 - use.tile_efficiency)} of the multiplications are padding of the tile")
     limit = _limit(result)
@@ -39,7 +38,7 @@ def verdict(result: Result, use: Use) -> str:
 
 
 def _limit(result: Result) -> str:
-    """Return the resource that bounds the run, or else what warps wait for most of the time."""
+    """Return the resource that bounds the run, or else what warps wait for longest."""
     bound = result.bound
     if not bound.get("stall") and bound["resource"] not in {NOTHING, _OLDER}:
         time = "time that SMs are active" if bound.get("of_active") else "time"

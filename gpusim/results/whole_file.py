@@ -1,8 +1,8 @@
 """
-Writes a file aside and renames it, so that a reader finds all of it or nothing, and says what may be replaced.
+Writes a file under a hidden name and renames it, so that a reader finds the whole file or none.
 
-Whatever gpusim writes for its user keeps one law: without ``--force`` no file is changed, and with it only what gpusim
-has made. A file that would get the very bytes that it has is not changed.
+All files that gpusim writes for its user follow one rule: without ``--force`` no file is changed, and with it only
+files that gpusim has made. A file that would get the bytes it already has is left alone.
 """
 
 import filecmp
@@ -17,10 +17,10 @@ from gpusim.errors import BadInput
 from gpusim.results.marks import is_made_by_gpusim
 
 UNFINISHED = "unfinished"
-"""The word in the names of files and folders that are being written. They begin with a dot."""
+"""The word in the names of unfinished files and folders. Their names begin with a dot."""
 
 ABANDONED_AFTER_S = 3600
-"""Age in seconds at which an unfinished file is taken for the leftover of a killed process."""
+"""Age in seconds from which an unfinished file is taken for the leftover of a killed process."""
 
 FORCE = "--force"
 """The option of a command that replaces files."""
@@ -29,11 +29,10 @@ FORCE = "--force"
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """
-    Yield a hidden name of the same suffix beside ``path`` to write to, and rename it when the block ends without error.
+    Yield a hidden path with the same suffix beside ``path``, and rename the file there if the block ends without error.
 
-    After an error nothing is left. A killed process leaves the hidden file, which a later call for the same path
-    removes once it is ``ABANDONED_AFTER_S`` old. A symbolic link at ``path`` is replaced, and what it points to is left
-    alone.
+    After an error the file is removed. A killed process leaves the hidden file; a later call for the same path removes
+    it once it is ``ABANDONED_AFTER_S`` old. A symbolic link at ``path`` is replaced; its target is left alone.
 
     Raises:
         OSError: The file cannot be written.
@@ -46,17 +45,17 @@ def written_whole(path: Path) -> Iterator[Path]:
 @contextmanager
 def written_for_user(path: Path, *, force: bool = False, follow: bool = True, option: str = FORCE) -> Iterator[Path]:
     """
-    Yield a name to write to, as ``written_whole`` does, and keep the law of this module when the block ends.
+    Yield a path to write to, as ``written_whole`` does, and apply the rule of this module at the end of the block.
 
     Args:
         path: Place of the file.
         force: Whether a file that gpusim has made may be replaced.
-        follow: Write where a symbolic link at ``path`` points, and into a device or a pipe itself: for a path that the
-            user has typed. Otherwise a link, which holds nothing, is replaced by force.
-        option: What the user gives to replace a file, for the message.
+        follow: For a path that the user has typed: write to the target of a symbolic link at ``path``, and into a
+            device or a pipe itself. Otherwise ``force`` replaces the link.
+        option: The user's option to replace a file, for the message.
 
     Raises:
-        BadInput: Something is there, and may not be replaced.
+        BadInput: ``path`` exists, and may not be replaced.
         OSError: The file cannot be written.
     """
     refuse_foreign(path, follow=follow, option=option)
@@ -76,10 +75,10 @@ def written_for_user(path: Path, *, force: bool = False, follow: bool = True, op
 
 def refuse_foreign(path: Path, *, follow: bool = True, option: str = FORCE) -> None:
     """
-    Refuse, before anything is computed, a place where something stands that is never replaced.
+    Refuse a path that exists and is never replaced, before anything is computed.
 
     Raises:
-        BadInput: A folder is there, or a file that gpusim has not made.
+        BadInput: ``path`` is a folder, or a file that gpusim has not made.
     """
     if path.is_dir():
         raise BadInput(f"{path}: is there already; {option} replaces files only")
@@ -90,10 +89,10 @@ def refuse_foreign(path: Path, *, follow: bool = True, option: str = FORCE) -> N
 
 def refuse_taken(path: Path, *, force: bool, option: str = FORCE) -> None:
     """
-    Refuse, before anything is computed, a place where anything stands that may not be replaced.
+    Refuse a path that exists and may not be replaced, before anything is computed.
 
     Raises:
-        BadInput: Something is there, and ``force`` is False or gpusim has not made it.
+        BadInput: ``path`` exists, and ``force`` is False or gpusim has not made it.
     """
     refuse_foreign(path, option=option)
     if os.path.lexists(path) and not force:
@@ -101,13 +100,13 @@ def refuse_taken(path: Path, *, force: bool, option: str = FORCE) -> None:
 
 
 def is_unfinished(path: Path) -> bool:
-    """Return whether a file or folder has the name of one that is being written, or was when its process was killed."""
+    """Return whether a file or folder has the name of an unfinished one, of this process or a killed one."""
     return path.name.startswith(".") and f".{UNFINISHED}" in path.name
 
 
 @contextmanager
 def _aside(place: Path) -> Iterator[Path]:
-    """Yield a hidden name beside a place; what is left there when the block ends is removed."""
+    """Yield a hidden path beside a place; a file left there at the end of the block is removed."""
     _remove_abandoned(place)
     aside = place.with_name(f"{_stem(place)}{secrets.token_hex(4)}.{UNFINISHED}{place.suffix}")
     try:
@@ -118,7 +117,7 @@ def _aside(place: Path) -> Iterator[Path]:
 
 
 def _appears(aside: Path, place: Path) -> bool:
-    """Give a file a place that is free, in one step; return False where something is."""
+    """Move a file to a free place in one step; return False if the place is taken."""
     try:
         os.link(aside, place)
     except FileExistsError:
