@@ -24,7 +24,7 @@ _TWO_LINES = 0.3
 
 
 PassKind: TypeAlias = Literal["ldmatrix", "load", "store", "atomic"]
-"""How a warp's lanes pass the banks."""
+"""Kind of a warp-wide access, which decides its phases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class BankPicture:
         title: Title of the grid.
         addresses: Byte address in CTA shared memory of each lane. Shape (32,).
         width_bytes: Bytes that each lane accesses: 2, 4, 8 or 16 (16 for ldmatrix).
-        kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise a phase has as many lanes as fill all banks once,
-            or twice as many where lanes of a wide ``load`` share addresses in pairs. Lanes of an ``atomic`` do not
-            share a word: they pass a bank one by one.
+        kind: For ``ldmatrix``, each 8x8 matrix is a phase. Otherwise the lanes of a phase fill all banks once, or twice
+            if lanes of a wide ``load`` share addresses in pairs. Lanes of an ``atomic`` do not share a word: a bank
+            serves them one by one.
         matrices: Number of matrices of an ldmatrix: 1, 2 or 4.
-        active: Lanes that take part, shape (32,); None for all lanes (that supply rows of the matrices).
+        active: Active lanes, shape (32,); None for all lanes (that supply rows of the matrices).
         banks: Banks of the shared memory.
     """
 
@@ -66,11 +66,11 @@ class BankPicture:
 
 def access_title(op: str, operand: str, *, transposed: bool = False) -> str:
     """
-    Return how pictures name an op of the table of bank conflicts: by its name in PTX, as ``cp.async of A``.
+    Return the name in pictures of an op of the bank-conflict table: its name in PTX, as ``cp.async of A``.
 
     Args:
-        op: Such as ``ldgsts`` or ``ldmatrix``.
-        operand: What it accesses.
+        op: The op, such as ``ldgsts`` or ``ldmatrix``.
+        operand: The operand that it accesses.
         transposed: Whether an ldmatrix transposes.
     """
     name = operand.upper() if len(operand) == 1 else operand
@@ -153,7 +153,7 @@ def draw_grid(axes: Axes, picture: BankPicture, inches: tuple[float, float]) -> 
     Args:
         axes: The axes to draw on.
         picture: The access.
-        inches: Width and height of ``axes``, which decide the labels that fit.
+        inches: Width and height of ``axes``; labels that do not fit are left out.
     """
     passes, count = wavefronts(picture), picture.banks.count
     axes.set_xlim(0, count)

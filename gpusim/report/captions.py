@@ -1,4 +1,4 @@
-"""Writes the words that tables and pictures share: scenario, machine, stream, bound."""
+"""Writes the captions that tables and pictures share: scenario, machine, stream, bound."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from gpusim.results.result import NOT_COMPILED, Result
 @dataclass(frozen=True, slots=True)
 class Words:
     """
-    A scenario described in two lines, and what is said of its run.
+    A scenario described in two lines, and its run in one.
 
     Attributes:
         problem: The problem, such as ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16, f32 accumulate, f32 out``.
         kernel: The kernel: mainloop, tile shapes, stages, shared-memory layouts.
-        name: Name of the run; empty where it has none.
-        verdict: What holds the run back, in a sentence; empty where that is not known.
+        name: Name of the run; empty if it has none.
+        verdict: What limits the run, in a sentence; empty if that is not known.
     """
 
     problem: str
@@ -26,7 +26,7 @@ class Words:
 
 
 def headline(words: Words, said: str) -> str:
-    """Return a picture's title: the run's name, and what the picture answers."""
+    """Return a picture's title: the run's name, and the answer of the picture."""
     return f"{words.name}: {said}" if words.name else said
 
 
@@ -47,12 +47,12 @@ def bound_line(result: Result) -> str:
 
 
 def rate_unit(result: Result) -> str:
-    """Return the unit of the run's rate: floating-point operations, or operations on integers."""
+    """Return the unit of the run's rate: floating-point or integer operations."""
     return "TOP/s" if result.scenario["problem"]["dtype"]["accumulator"] == "s32" else "TFLOP/s"
 
 
 def counted_work(result: Result) -> str:
-    """Return how the operations of a rate are counted where that is a convention; empty elsewhere."""
+    """Return the convention by which the operations of a rate are counted; empty if there is none."""
     causal = result.scenario["problem"].get("mask", "none") != "none"
     return "causal: half of all scores counted, as FlashAttention does" if causal else ""
 
@@ -74,13 +74,13 @@ def footer(result: Result) -> str:
 
 
 def stream_build(result: Result) -> str:
-    """Return " (run-time extents)" where a build serves more extents than the problem's; otherwise nothing."""
+    """Return " (run-time extents)" if the build serves other extents, too; otherwise an empty text."""
     build = result.provenance.get("stream_build")
     return f" ({build})" if build else ""
 
 
 def not_compiled(result: Result) -> str:
-    """Return why the streams are estimated where a compiler is installed; otherwise nothing."""
+    """Return why the streams are estimated although a compiler is installed; otherwise an empty text."""
     return str(result.provenance.get(NOT_COMPILED, ""))
 
 
@@ -95,6 +95,6 @@ def machine_name(result: Result) -> str:
 
 
 def stages(result: Result) -> int:
-    """Return the slots of the shared-memory ring: those of the scenario, or else those that pipeline rows use."""
+    """Return the number of slots of the shared-memory ring: from the scenario, or else from the pipeline rows."""
     stated = result.scenario["kernel"].get("stages")
     return int(stated) if stated else 1 + max((row.stage for row in result.pipeline), default=0)

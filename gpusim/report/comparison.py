@@ -1,4 +1,4 @@
-"""Draws simulated runs beside each other: their pipelines on one axis of cycles, their stalls on one axis of shares."""
+"""Draws simulated runs together: their pipelines on one axis of cycles, their stalls on one axis of shares."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ LEAST_DRAWN: Final = 0.01
 """Least share of a stall reason, in any run, that is drawn."""
 
 _ROOM: Final = 1.15
-"""Extent of the axis of shares: all warp cycles, and room for a name beside a bar that is nearly as long."""
+"""Extent of the axis of shares: all warp cycles, and space for a name beside the longest bar."""
 
 _KEY: Final = (
     "Above, the k tiles of one CTA of each run: copies in flight (hatched), waits, MMA. "
@@ -28,7 +28,7 @@ _KEY: Final = (
 )
 
 RUN_HATCHES: Final = ("", "////", "xxxx", "....", "----")
-"""Hatches that tell runs apart without colour, as their names do."""
+"""Hatches of the runs, which are distinct without colour."""
 
 _LANES: Final = ("copies", "waits", "MMA")
 
@@ -63,7 +63,7 @@ def comparison_chart(runs: Sequence[tuple[str, Result]], path: Path) -> Path:
 
 
 def _said(runs: Sequence[tuple[str, Result]]) -> str:
-    """Return which run is fastest, and how much."""
+    """Return which run is fastest, and by how much."""
     ranked = sorted(runs, key=lambda run: run[1].cycles.elapsed)
     (fast, first), (slow, last) = ranked[0], ranked[-1]
     times = last.cycles.elapsed / first.cycles.elapsed

@@ -21,10 +21,9 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
     Draw one access of each of ``pictures``, three side by side, above the run's bank-conflict rows.
 
     A row of a grid is a wavefront, a column is a bank. The first wavefront of a phase is ideal. Every further one is a
-    conflict, which is hatched, and shows the lanes that it serves late.
+    conflict: it is hatched, and shows the lanes that it serves late.
 
-    Conflicts of atomics, whose lanes meet at one word, are in the rows but not in the title, because no layout avoids
-    them.
+    Conflicts of atomics are in the rows but not in the title: their lanes access one word, so no layout avoids them.
 
     Args:
         result: The run, which has the bank-conflict rows.
@@ -57,7 +56,7 @@ def conflict_picture(result: Result, words: Words, pictures: Sequence[BankPictur
 
 
 def _draw_access(figure: Figure, picture: BankPicture, column: tuple[int, int], under: float, row: float) -> None:
-    """Draw one access in a column of several, ``under`` inches below the top, ``row`` inches for each wavefront."""
+    """Draw one access in one of the columns, ``under`` inches below the top, ``row`` inches for each wavefront."""
     width, height = figure.get_size_inches()
     place, count = column
     pitch = (width - _RIGHT) / count
@@ -74,7 +73,7 @@ def _draw_access(figure: Figure, picture: BankPicture, column: tuple[int, int], 
 
 
 def _draw_totals(figure: Figure, rows: Sequence[BankConflicts]) -> None:
-    """Draw the grid's wavefronts by operation: the ideal number, then those that conflicts add."""
+    """Draw the grid's wavefronts by operation: the ideal number, then the conflicts."""
     if not rows:
         return
     width, height = figure.get_size_inches()

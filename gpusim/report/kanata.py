@@ -32,13 +32,13 @@ KANATA_STAGES = {
     "membar": "Mb",
     "sleeping": "Sl",
 }
-"""Name in the log of the stage in which an instruction is held up for each stall reason; in ``Is`` it issues."""
+"""Konata stage of each stall reason of an instruction; in ``Is`` it issues."""
 
 IN_FLIGHT = "Fl"
 """Stage from the issue of a copy, fragment load or MMA to the last result of its activity."""
 
 MOST_LOGGED = 250_000
-"""Most instructions of a log, some 100 MB; a longer run is logged up to there, and its first line says so."""
+"""Most instructions of a log, some 100 MB. The log of a longer run ends there, and its first line says so."""
 
 LEGEND = (
     "; ".join(f"{stage} {reason}" for reason, stage in KANATA_STAGES.items())
@@ -69,7 +69,7 @@ class _Logged:
 
     Attributes:
         warp, number: The warp, and the instruction's place in its program.
-        stalls: (begin, end, stage) of all that held it up, without gaps, the issue last.
+        stalls: (begin, end, stage) of its stalls, without gaps, and last of its issue.
         flight: The activity that it is part of; None if none is known.
         program: The warp's program; None if it is not known.
     """
@@ -82,7 +82,7 @@ class _Logged:
 
     @property
     def begin(self) -> int:
-        """Cycle from which the warp has nothing else to issue."""
+        """Cycle from which it is the warp's next instruction."""
         return self.stalls[0][0]
 
     @property
@@ -103,15 +103,15 @@ def kanata_log(result: Result, timeline: Timeline, program: WarpProgram | None =
     """
     Yield the lines of the log, in SM cycles.
 
-    An instruction in Konata is one warp instruction, and its thread is the warp. Its stages in lane 0 are the stall
-    reasons that held it up since the warp's previous issue (``KANATA_STAGES``), then its issue, and for a copy, a
-    fragment load or an MMA the time until the last result of its activity. An arrow leads to the instruction that ends
-    a wait from the last copy that it waits for. Instruction 0 spans the run; its label has the stages' meaning.
+    An instruction in Konata is one warp instruction, and its thread is the warp. Its stages in lane 0 are its stall
+    reasons since the warp's previous issue (``KANATA_STAGES``), then its issue, and for a copy, a fragment load or an
+    MMA the time until the last result of its activity. An arrow leads from the last copy of a wait to the instruction
+    that ends the wait. Instruction 0 spans the run; its label explains the stages.
 
     Args:
         result: Result of the run.
-        timeline: What was observed.
-        program: What the warps execute; None leaves instructions nameless, without flights and arrows.
+        timeline: Timeline of the run.
+        program: Instructions of the warps. Without them, instructions have no names, flights and arrows.
 
     Source: Konata ``docs/kanata-log-format.md``, version 0004.
     """
@@ -168,7 +168,7 @@ def _lines(number: int, one: _Logged, retired: int) -> Iterator[tuple[int, int, 
 
 
 def _text(one: _Logged) -> tuple[str, str]:
-    """Return the label of an instruction, and what is shown when the mouse is over it."""
+    """Return the label of an instruction, and the text that Konata shows under the mouse."""
     stalls = ", ".join(f"{stage} {begin}..{end}" for begin, end, stage in one.stalls)
     program = one.program
     if program is None:
@@ -206,7 +206,7 @@ def _instructions(timeline: Timeline, program: WarpProgram | None) -> Iterator[_
 
 
 class _Flights:
-    """The activities of one warp, to be looked up by instruction."""
+    """The activities of one warp, found by instruction."""
 
     def __init__(self, spans: Iterable[KTileSpan], warp: int) -> None:
         self._found: dict[tuple[str, int], list[KTileSpan]] = {}
@@ -216,7 +216,7 @@ class _Flights:
                 self._found.setdefault((span.activity, span.k_tile), []).append(span)
 
     def at(self, program: WarpProgram, number: int, cycle: int) -> Flight | None:
-        """Return the activity that an instruction issued at a cycle is part of; None if it is part of none."""
+        """Return the activity of an instruction that issued at a cycle; None if it has none."""
         activity, k_tile = program.activities[program.activity[number]], int(program.k_tile[number])
         for span in self._found.get((activity, k_tile), ()) if k_tile >= 0 else ():
             if span.begin <= cycle < span.end:
@@ -227,7 +227,7 @@ class _Flights:
 def _arrows(
     spans: Iterable[KTileSpan], logged: list[_Logged], producers: dict[tuple[int, str, int], int]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield an arrow from the last copy of each k tile to the instruction in whose stalls its wait ends."""
+    """Yield an arrow from the last copy of each k tile to the instruction during whose stalls its wait ends."""
     issued: dict[int, tuple[list[int], list[int]]] = {}
     for number, one in enumerate(logged, start=1):
         cycles, numbers = issued.setdefault(one.warp, ([], []))

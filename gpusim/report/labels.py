@@ -1,4 +1,4 @@
-"""Finds places for the names in a picture, so that none hides another one. It knows boxes in inches, and no figure."""
+"""Places the names in a picture so that none hides another one. It knows boxes in inches, and no matplotlib figure."""
 
 import math
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ POINTS: Final = 72
 @dataclass(frozen=True, slots=True)
 class Box:
     """
-    A rectangle, turned about its centre.
+    A rectangle, rotated about its centre.
 
     Attributes:
         x, y: Its centre, inches.
-        width, height: Its sides before it is turned, inches.
-        angle: By how much it is turned, degrees counterclockwise.
+        width, height: Its sides before the rotation, inches.
+        angle: Rotation, degrees counterclockwise.
     """
 
     x: float
@@ -48,7 +48,7 @@ class Box:
         return (math.cos(turn), math.sin(turn)), (-math.sin(turn), math.cos(turn))
 
     def depth(self, other: "Box") -> float:
-        """Return by how many inches this box reaches into another one; 0 or less if they are apart."""
+        """Return the depth in inches by which this box overlaps another one; 0 or less if they do not overlap."""
         depths = []
         for axis in (*self.axes(), *other.axes()):
             (low, high), (least, most) = (_shadow(one, axis) for one in (self, other))
@@ -57,18 +57,18 @@ class Box:
 
 
 def _shadow(box: Box, axis: Point) -> tuple[float, float]:
-    """Return the span of a box along an axis."""
+    """Return the projection of a box on an axis."""
     spans = [x * axis[0] + y * axis[1] for x, y in box.corners()]
     return min(spans), max(spans)
 
 
 def text_size(text: str, points: float, weight: str = "normal") -> tuple[float, float]:
-    """Return width and height of a line of text in inches, as the pictures' font has it."""
+    """Return width and height of a line of text in inches, in the pictures' font."""
     box = TextPath((0, 0), text, size=points, prop=FontProperties(family="DejaVu Sans", weight=weight)).get_extents()
     return box.width / POINTS, points / POINTS
 
 
 def freest(candidates: Sequence[Box], taken: Sequence[Box]) -> int:
-    """Return the index of the first candidate that meets nothing, else of the one that reaches least into others."""
+    """Return the index of the first candidate without overlap, else of the one with the least overlap."""
     into = [sum(max(0.0, one.depth(other)) for other in taken) for one in candidates]
     return min(range(len(candidates)), key=lambda place: (into[place], place))

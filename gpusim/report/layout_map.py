@@ -1,4 +1,4 @@
-"""Draws a shared-memory layout: the banks of each vector of the tile, and the wavefronts of accesses to it."""
+"""Draws a shared-memory layout: the banks of each vector of the tile, and the wavefronts of its accesses."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ def layout_map(report: LayoutReport, canvas: Canvas) -> Canvas:
     Draw the bank map of stage 0, with a panel for each requested access, the worst first.
 
     A panel has the rows that the access touches, with its lanes in the cells, and beside them its wavefronts. A cell is
-    one vector (``report.vector_bytes()``), coloured by bank group and labelled with its banks. Of an access of several
-    instructions the worst is drawn. Without accesses the map has the whole width, and rows until the pattern repeats.
+    one vector (``report.vector_bytes()``), coloured by bank group and labelled with its banks. If an access has several
+    instructions, the worst is drawn. Without accesses the map has the whole width, and rows until the pattern repeats.
     """
     table = report.bank_table()
     asked = sorted(report.accesses, key=lambda access: (-access.ways, -access.conflicts))[:_MOST_PANELS]
@@ -54,7 +54,7 @@ def layout_map(report: LayoutReport, canvas: Canvas) -> Canvas:
 
 
 class _Panel(NamedTuple):
-    """An access with the rows of the map beside it; without access and picture, rows of the map alone."""
+    """An access with the rows of the map beside it; without access and picture, only rows of the map."""
 
     access: AccessReport | None
     picture: BankPicture | None
@@ -70,7 +70,7 @@ class _Panel(NamedTuple):
 
 
 def _panel(report: LayoutReport, access: AccessReport) -> _Panel:
-    """Choose the rows to draw beside an access: those that it touches, and as many more as its wavefronts are high."""
+    """Choose the rows to draw beside an access: those that it touches, and more to the height of its wavefronts."""
     picture = _picture(access)
     passes = len(wavefronts(picture))
     row_height = min(0.34, max(0.16, 3.4 / passes))
@@ -176,7 +176,7 @@ def _lanes_by_cell(report: LayoutReport, access: AccessReport) -> dict[tuple[int
 
 
 class _Instruction(NamedTuple):
-    """Coordinates of the lanes of one instruction, and which take part. Each has shape (32,)."""
+    """Coordinates of the lanes of one instruction, and which are active. Each has shape (32,)."""
 
     contiguous: IntArray
     strided: IntArray

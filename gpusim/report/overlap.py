@@ -1,4 +1,4 @@
-"""Draws the stage-overlap chart: which shared-memory stages fill while which are read, and where the warp waits."""
+"""Draws the stage-overlap chart: which ring slots fill while others are read, and where the warp waits."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 
 WHOLE_LIMIT = 14
-"""Largest number of k tiles drawn in one panel. Of a longer mainloop, both ends are drawn."""
+"""Largest number of k tiles drawn in one panel. A longer mainloop is drawn at both ends."""
 
 WIDTH = 14.0
 LEFT, RIGHT, TOP, BOTTOM, _GAP = 1.55, 0.25, 1.12, 0.72, 0.62
@@ -83,14 +83,14 @@ class Panel:
     cycles_per_inch: float
 
     def box(self, begin: int, end: int, top: float, height: float, colour: str, **style: Any) -> None:
-        """Draw the part of a box that lies in the panel. x is in cycles, ``top`` and ``height`` are in inches."""
+        """Draw the part of a box inside the panel. x is in cycles, ``top`` and ``height`` are in inches."""
         if max(begin, self.begin) < min(end, self.end):
             self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **style)
 
     def label(
         self, span: tuple[int, int], y: float, words: Sequence[str], colour: str, *, size: float, **style: Any
     ) -> None:
-        """Write the first of ``words`` that fits between two cycles, in the middle of the part that is drawn."""
+        """Write the first of ``words`` that fits between two cycles, in the middle of the drawn part."""
         begin, end = max(span[0], self.begin), min(span[1], self.end)
         room = (end - begin) / self.cycles_per_inch
         for text in words:
@@ -116,16 +116,16 @@ def overlap_chart(
     The chart has one row for each slot of the shared-memory ring. A slot is hatched while copies are in flight (or a
     k tile passes through registers), a line once the data has landed, and solid while fragment loads read it. Below are
     the waits, the fragment loads by k group, and the MMA bursts by k tile. A k tile has the same colour and number in
-    every row. A burst of MMAs is filled as high as the tensor core is used in it. Of more than ``WHOLE_LIMIT`` k tiles,
-    the first and the last ones are drawn in two panels of equal scale.
+    every row. The filled height of an MMA burst is the use of the tensor core in it. With more than ``WHOLE_LIMIT``
+    k tiles, the first and the last ones are drawn in two panels of equal scale.
 
     Args:
         result: The run, which has the pipeline rows.
         words: Description of its scenario.
         timeline: Spans of the run; None draws from ``result.pipeline`` alone, without fragment loads.
         canvas: The file to write, or the figure to draw into.
-        measured: Pipeline rows recorded on hardware, to be drawn above the simulated ones on the same axis.
-        through_registers: Whether k tiles come by global loads and stores instead of cp.async.
+        measured: Pipeline rows recorded on hardware, drawn above the simulated ones on the same axis.
+        through_registers: Whether k tiles are copied by global loads and stores instead of cp.async.
         group_cycles: Cycles that the MMAs of one warp's k group occupy the tensor core; None fills all bursts.
 
     Raises:
@@ -177,7 +177,7 @@ def _lanes(pipeline: WarpPipeline, ring: int, top: float, waited_for: str) -> li
 
 
 def stacked(kinds: Iterable[tuple[str, str, str, float]], top: float = 0.0) -> list[ChartLane]:
-    """Lanes one below the other, given as kind, name, note and height, from ``top`` inches on."""
+    """Return lanes one below the other, from ``top`` inches on. Each is given as kind, name, note and height."""
     lanes = []
     for kind, name, note, height in kinds:
         lanes.append(ChartLane(kind, name, note, top, height))
@@ -186,7 +186,7 @@ def stacked(kinds: Iterable[tuple[str, str, str, float]], top: float = 0.0) -> l
 
 
 def common_windows(windows: Iterable[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """Return windows of cycles that contain those of every pipeline. Windows that would overlap are joined."""
+    """Return windows of cycles that contain the windows of every pipeline. Overlapping windows are joined."""
     joined: list[tuple[int, int]] = []
     for parts in zip(*windows, strict=True):
         begin, end = min(part[0] for part in parts), max(part[1] for part in parts)
@@ -198,7 +198,7 @@ def common_windows(windows: Iterable[Sequence[tuple[int, int]]]) -> list[tuple[i
 
 def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float, above: float = TOP) -> list[Panel]:
     """
-    Return axes side by side for windows of cycles, all of one scale.
+    Return axes side by side for windows of cycles, with one scale.
 
     Args:
         figure: The figure.
@@ -243,7 +243,7 @@ def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring
 def draw_wait(
     panel: Panel, span: tuple[int, int], words: Sequence[str], lane: ChartLane, extent: tuple[float, float]
 ) -> None:
-    """A wait in its own lane, with the first of ``words`` that fits, and as a tint from a top to a bottom."""
+    """Draw a wait in its own lane, with the first of ``words`` that fits, and as a tint from a top to a bottom."""
     panel.box(*span, extent[0], extent[1] - extent[0], WAIT, alpha=0.13, zorder=0.5)
     panel.box(*span, lane.top, lane.height, WAIT, zorder=2)
     panel.label(span, lane.middle, words, INK, size=8, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})
@@ -251,9 +251,9 @@ def draw_wait(
 
 def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, use: TensorUse | None) -> None:
     """
-    Draw the MMA bursts of each k tile, with a notch at each k group and the number on the longest stretch.
+    Draw the MMA bursts of each k tile, with a notch at each k group and the number on the longest burst.
 
-    A stretch is filled from below as high as the tensor core is used in it, and says so where there is room.
+    The filled height of a burst is the use of the tensor core in it; a label states it if it fits.
     """
     for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
         for begin, end in runs:
@@ -266,14 +266,14 @@ def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, use: Tensor
 
 
 def draw_used(panel: Panel, span: tuple[int, int], lane: ChartLane, colour: str, use: TensorUse | None) -> None:
-    """Draw a box that is filled from below as high as the tensor core is used between two cycles, or whole."""
+    """Draw a box whose filled height is the use of the tensor core between two cycles; filled if that is unknown."""
     filled = 1.0 if use is None else use.share(*span)
     panel.box(*span, lane.top, lane.height, tint(colour, 0.28), edgecolor=PAPER, linewidth=0.7, zorder=2)
     panel.box(*span, lane.bottom - filled * lane.height, filled * lane.height, colour, zorder=2.1)
 
 
 def name_used(panel: Panel, span: tuple[int, int], lane: ChartLane, tile: int, use: TensorUse | None) -> None:
-    """Write the number of a k tile or key block into its box, with the use of the tensor core where there is room."""
+    """Write the number of a k tile or key block into its box, with the use of the tensor core if it fits."""
     words = (str(tile),) if use is None else (f"{tile}: {100 * use.share(*span):.0f} %", str(tile))
     backing = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.9}
     panel.label(span, lane.middle - 0.04, words, INK, size=9, fontweight="bold", bbox=backing, zorder=4)
@@ -341,7 +341,7 @@ def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
 
 
 def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline) -> None:
-    """Write between two panels which k tiles are left out."""
+    """Write between two panels which k tiles are not drawn."""
     extents = pipeline.tile_extents()
     for before, after in pairwise(panels):
         hidden = [tile for tile, (begin, end) in extents.items() if begin >= before.end and end <= after.begin]
@@ -349,7 +349,7 @@ def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline)
 
 
 def break_note(figure: Figure, before: Panel, after: Panel, text: str) -> None:
-    """Say between two panels what is left out there."""
+    """Write a text between two panels, about the part that is not drawn."""
     left, right = before.axes.get_position(), after.axes.get_position()
     x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
     figure.text(x, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
@@ -365,7 +365,7 @@ def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> N
 
 
 def legend(figure: Figure, hatched: str, solid: str, between: Sequence[Artist] = ()) -> None:
-    """What hatched and solid boxes, other samples and waits mean: one line under the chart, at its right edge."""
+    """Explain hatched and solid boxes, other samples and waits: one line under the chart, at its right edge."""
     sample = tile_colour(0)
     handles: list[Artist] = [
         Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label=hatched),
@@ -400,7 +400,7 @@ def _pace(pipeline: WarpPipeline, ring: int) -> str:
 
 
 def _key(shown: str, *, used: bool, ticks: bool) -> str:
-    """Say what is shown, and what boxes, fillings and ticks stand for."""
+    """Return what is shown, and the meaning of boxes, fillings and ticks."""
     parts = [f"Shown are {shown}. Colour and number name the k tile."]
     if used:
         parts.append("MMA boxes are filled to the share of cycles in which the tensor core multiplies for the CTA.")
@@ -410,5 +410,5 @@ def _key(shown: str, *, used: bool, ticks: bool) -> str:
 
 
 def waiting(waited: int, cycles: int) -> str:
-    """How long the warp waits, in words."""
+    """Return how long the warp waits, in words."""
     return f"the warp waits {waited:,} of {cycles:,} cycles ({100 * waited / cycles:.0f} %)."

@@ -35,7 +35,7 @@ CLOCK = "1 ns = 1 cycle"
 MOST_SPANS = 250_000
 """
 Most stall spans that are drawn one by one, some 20 MB. In a larger trace ``selected`` and ``wait`` between two stalls
-are one slice, whose annotations have the cycles of each.
+are one slice, and its annotations have the cycles of each.
 """
 
 WINDOW = 128
@@ -59,17 +59,18 @@ def perfetto_trace(result: Result, words: Words, timeline: Timeline, program: Wa
     """
     Return the trace as a serialised ``perfetto.protos.Trace``. Equal inputs give equal bytes.
 
-    Each CTA is a process, and each of its warps a thread with its stalls under the names of the stall table, which
-    cover its lifetime: the times of a name add up to the table's. Below a thread are tracks for the copies into each
-    stage slot, the waits, the fragment loads and the MMAs; an arrow leads from the copies of a k tile to the wait that
-    consumes them. Overlapping spans of one kind get several tracks of the same name, which the viewer merges. Counters
-    have what is in flight, the warps at each full queue, and the mma.sync issued. One cycle is one nanosecond.
+    Each CTA is a process, and each of its warps a thread. The slices of a thread cover the warp's lifetime, under the
+    names of the stall table; their times add up to the table's. Below a thread are tracks for the copies into each
+    ring slot, the waits, the fragment loads and the MMAs. An arrow leads from the copies of a k tile to the wait for
+    them. Overlapping spans of one kind get several tracks of the same name, which the viewer merges. Counters show
+    k tiles, bytes and MMAs in flight, the warps at each full queue, and the mma.sync issued. One cycle is one
+    nanosecond.
 
     Args:
         result: Result of the run.
         words: Description of the scenario.
-        timeline: What was observed.
-        program: What the warps execute; None leaves out instructions, bytes and mma.sync.
+        timeline: Timeline of the run.
+        program: Instructions of the warps. Without them, the trace has no instructions, bytes and mma.sync.
 
     Source: perfetto ``protos/perfetto/trace/track_event``.
     """
@@ -95,10 +96,10 @@ def perfetto_trace(result: Result, words: Words, timeline: Timeline, program: Wa
 
 class _Life(NamedTuple):
     """
-    The spans of one warp, in order; the arrays have an entry for each.
+    The spans of one warp, in order. Each array has one entry per span.
 
     Attributes:
-        smsp: Sub-partition the warp lives on.
+        smsp: Sub-partition of the warp.
         begin, end: First cycle, and one past the last.
         reason: Index into ``_REASONS``.
     """
@@ -129,7 +130,7 @@ def _lives(spans: Sequence[WarpSpan]) -> dict[tuple[int, int], _Life]:
     Return the spans of each (CTA, warp).
 
     Raises:
-        BadInput: A span has no known reason, so that the timeline is damaged.
+        BadInput: A span has no known reason: the timeline is damaged.
     """
     numbers = {reason: number for number, reason in enumerate(_REASONS)}
     rows: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
@@ -142,7 +143,7 @@ def _lives(spans: Sequence[WarpSpan]) -> dict[tuple[int, int], _Life]:
 
 
 class _Cta:
-    """One CTA that is added to a trace."""
+    """Adds one CTA to a trace."""
 
     def __init__(
         self,
@@ -194,7 +195,7 @@ class _Cta:
             yield f"warps at a full {queue} ({reason})", open_counts(waiting)
 
     def _mmas(self, program: WarpProgram) -> list[tuple[int, int]]:
-        """Return the mma.sync that all warps issue in each window of cycles that has any, and 0 after the last one."""
+        """Return the mma.sync of all warps in each window of cycles that has any, and 0 after the last window."""
         fitting = [life for life in self._lives.values() if life.issued == len(program) > 0]
         issued = [_single_issues(life) for life in fitting]
         issued = [begin[reason == 0][program.tensor == 1] for begin, _, reason in issued]
@@ -213,13 +214,13 @@ class _Cta:
         begin, end, reason = _single_issues(life)
         notes: dict[str, Texts] = {}
         if self._program is not None and life.issued == len(self._program) > 0:
-            # A stall holds up the instruction that is issued next; after the last one nothing is.
+            # A stall belongs to the instruction that issues next; behind the last instruction it belongs to none.
             selected = (reason == 0).astype(np.int64)
             notes = _notes(self._program, np.minimum(np.cumsum(selected) - selected, len(self._program) - 1))
         self._trace.slices(thread, begin, end, Texts(_REASONS, reason), notes)
 
     def _add_activities(self, thread: int, spans: Sequence[KTileSpan]) -> None:
-        """Add a track for each activity (for copies, one for each slot), in the order a k tile goes through them."""
+        """Add a track for each activity (for copies, one for each slot), in the order of a k tile."""
         named: dict[tuple[int, int], dict[Slice, KTileSpan]] = {}
         for span in spans:
             slot = span.stage if span.activity == "copy" else -1
@@ -243,9 +244,9 @@ class _Cta:
 
 def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[int]]]:
     """
-    Return (ids of flows that start, ids of flows that end) of each copy and of the wait that consumes it.
+    Return (ids of flows that start, ids of flows that end) of each copy and of the wait for it.
 
-    A wait consumes the copies of its k tile that the same warp has issued before it ends.
+    A wait is for the copies of its k tile that the same warp has issued before the wait ends.
     """
     waits: dict[tuple[int, int, int, str], list[KTileSpan]] = {}
     for span in spans:
@@ -264,7 +265,7 @@ def _flows(spans: Sequence[KTileSpan]) -> dict[KTileSpan, tuple[list[int], list[
 
 
 def _single_issues(life: _Life) -> tuple[IntArray, IntArray, IntArray]:
-    """Return begin, end and reason of each span; one of several issues is divided into them."""
+    """Return begin, end and reason of each span; a span of several issues is divided."""
     pieces = np.where(life.reason == 0, life.end - life.begin, 1)
     begin, end, reason = (column.repeat(pieces) for column in (life.begin, life.end, life.reason))
     place = np.arange(len(begin)) - (np.cumsum(pieces) - pieces).repeat(pieces)
@@ -273,7 +274,7 @@ def _single_issues(life: _Life) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _notes(program: WarpProgram, instruction: IntArray) -> dict[str, Texts]:
-    """Return the annotations of slices by the instruction that each issues or waits for."""
+    """Return the annotations of slices, from the instruction that issues or stalls in each."""
     most = int(max(program.k_tile.max(), program.stage.max()))
     numbers = ["", *map(str, range(most + 1))]
     return {

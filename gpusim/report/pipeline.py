@@ -1,4 +1,4 @@
-"""Computes what the overlap chart shows: slot fills and reads, waits, fragment loads, MMAs and phases of one warp."""
+"""Computes the data of the overlap chart: slot fills and reads, waits, fragment loads, MMAs and phases of one warp."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from gpusim.results.result import PipelineRow
 from gpusim.results.timeline import KTileSpan, Timeline
 
 EDGE_TILES = (6, 5)
-"""Number of k tiles drawn at the beginning and at the end of a mainloop that is too long to draw completely."""
+"""Number of k tiles drawn at the beginning and at the end of a long mainloop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class SlotFill:
     """
-    The filling and reading of one stage slot by one k tile, in cycles from the CTA's start.
+    The filling and reading of one ring slot by one k tile, in cycles from the CTA's start.
 
     Attributes:
         issue: Cycle of the first copy.
-        landed: Cycle at which the data was in the slot; None if not observed, and then at most ``wait_end``.
+        landed: Cycle at which the data was in the slot; None if not observed (it is then at most ``wait_end``).
         wait_end: Cycle at which the wait for the k tile ended.
         read_begin: Cycle of the k tile's first fragment load, or of its first MMA if loads were not observed.
         read_end: One past the last cycle that reads the slot.
@@ -68,7 +68,7 @@ class WarpPipeline:
     The k tiles of one warp, in cycles from the CTA's start.
 
     Attributes:
-        fills: Filling and reading of stage slots, in k tile order.
+        fills: Filling and reading of ring slots, in k tile order.
         waits: Waits for k tiles.
         loads: Fragment loads by k group; empty if only pipeline rows are known.
         mma: MMA bursts, by k group if known.
@@ -108,7 +108,7 @@ class WarpPipeline:
         return extents
 
     def mma_runs(self, gap: int) -> dict[int, list[tuple[int, int]]]:
-        """Return the stretches of MMAs by k tile. Bursts at most ``gap`` cycles apart are joined."""
+        """Return the MMA bursts by k tile. Bursts at most ``gap`` cycles apart are joined."""
         runs: dict[int, list[tuple[int, int]]] = {}
         for block in self.mma:
             own = runs.setdefault(block.k_tile, [])
@@ -120,7 +120,7 @@ class WarpPipeline:
 
     def windows(self, limit: int) -> tuple[tuple[int, int], ...]:
         """
-        Return the stretches of cycles to draw: all if there are at most ``limit`` k tiles, otherwise both ends.
+        Return the windows of cycles to draw: all if there are at most ``limit`` k tiles, otherwise both ends.
         """
         extents = self.tile_extents()
         tiles = sorted(extents)
@@ -134,7 +134,7 @@ class WarpPipeline:
 @dataclass(frozen=True, slots=True)
 class TensorUse:
     """
-    The use of one SMSP's tensor core by the warps of the watched CTA that live on it.
+    The use of one SMSP's tensor core by the watched CTA's warps on that SMSP.
 
     Attributes:
         bursts: Begin and end of each MMA burst of these warps, with the cycles that it occupies the tensor core.
@@ -157,9 +157,9 @@ def tensor_use(timeline: Timeline, cycles: Mapping[str, int]) -> TensorUse:
     Return the use of the tensor core of warp 0's SMSP.
 
     Args:
-        timeline: What the run observed.
-        cycles: By activity, cycles that the MMAs of one warp for one k tile and k group (or key block) occupy it. An
-            activity in several stretches has them in proportion to their lengths.
+        timeline: Timeline of the run.
+        cycles: By activity, cycles that the MMAs of one warp for one k tile and k group (or key block) occupy the
+            tensor core. If an activity is interrupted, they are divided in proportion to the lengths of its parts.
     """
     smsps = {span.warp: span.smsp for span in timeline.warps}
     beside = {warp for warp, smsp in smsps.items() if smsp == smsps.get(0)}
@@ -182,7 +182,7 @@ def tensor_use(timeline: Timeline, cycles: Mapping[str, int]) -> TensorUse:
 
 
 def from_rows(rows: Sequence[PipelineRow]) -> WarpPipeline:
-    """Return the pipeline that result.json's rows describe: no fragment loads, one MMA block per k tile."""
+    """Return the pipeline of the rows in result.json: no fragment loads, one MMA block per k tile."""
     rows = sorted(rows, key=lambda row: row.k_tile)
     return WarpPipeline(
         fills=tuple(
@@ -199,7 +199,7 @@ def from_timeline(timeline: Timeline, rows: Sequence[PipelineRow]) -> WarpPipeli
     """
     Return the pipeline of warp 0 of the observed CTA: the rows, refined by the spans of the timeline.
 
-    Copies and fragment loads past the last k tile are left out, because nothing uses them.
+    Copies and fragment loads past the last k tile are left out: no MMA uses them.
     """
     coarse = from_rows(rows)
     cta = min((span.cta for span in timeline.k_tiles), default=0)

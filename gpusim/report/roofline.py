@@ -1,4 +1,4 @@
-"""Draws the roofline: the machine's tensor, shared, L2 and DRAM roofs, that of the SMs in use, the run under each."""
+"""Draws the roofline: the roofs of tensor cores, shared memory, L2, DRAM and SMs in use, and the run under each."""
 
 import math
 from collections.abc import Sequence
@@ -26,27 +26,27 @@ LEVEL_STYLES = ((TILE_COLOURS[0], "-", "o"), (TILE_COLOURS[2], (0, (6, 2)), "s")
 
 _IN_USE = (0, (4, 3))
 _PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.25, 0.75, 0.2, 0.8, 0.85, 0.9)
-"""Places along a slope where its name may stand, the best first: 0 is the lower end, 1 the corner."""
+"""Places along a slope for its name, the best first: 0 is the lower end, 1 the corner."""
 
 _PEAK_SIZE, _SLOPE_SIZE, _MARK_SIZE = 9.0, 8.5, 7.8
 """Sizes in points of the names of peaks and slopes, and of the numbers of marks."""
 
 _MARK, _PAD, _LINE, _BESIDE = 0.16, 0.04, 0.02, 0.13
-"""Side of a mark, what is kept free around a name, width of a line, and from a line to its name's middle, inches."""
+"""Side of a mark, margin of a name, width of a line, and distance from a line to its name's middle, inches."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryLevel:
     """
-    One memory of the machine, and what a run uses of it.
+    One memory of the machine, and the use that a run makes of it.
 
     Attributes:
         name: Name of the memory.
-        gb_s: Bandwidth of the whole chip, 10^9 bytes per second; of DRAM, what a stream reaches.
-        slope_gb_s: The same at the pace of the run's cycles: tensor cores that slow the SMs' clock down leave more of
-            them for a cycle (D25), while a run's time is counted at the full clock.
-        use: Share of that which the run uses, as ``resources_of`` has it; None if the result does not say.
-        of_sms: Whether each SM has its own, so that SMs without a CTA leave theirs unused.
+        gb_s: Bandwidth of the whole chip, 10^9 bytes per second; for DRAM, that of a stream.
+        slope_gb_s: The same per cycle of the run, at the full clock of the SMs. Tensor work slows the SMs' clock, so
+            a cycle is longer and more bytes arrive in it (D25).
+        use: Share of this bandwidth that the run uses, from ``resources_of``; None if the result does not say.
+        of_sms: Whether each SM has its own memory, which is unused if the SM has no CTA.
     """
 
     name: str
@@ -56,7 +56,7 @@ class MemoryLevel:
     of_sms: bool = False
 
     def intensity(self, rate: float) -> float | None:
-        """Return the operations for each byte that the run moves here at a rate in TFLOP/s; None if unknown."""
+        """Return the operations for each byte that the run moves here, at a rate in TFLOP/s; None if unknown."""
         return 1000 * rate / (self.use * self.slope_gb_s) if self.use else None
 
     def roof(self, intensity: float, top: float) -> float:
@@ -75,7 +75,7 @@ _LevelMark: TypeAlias = tuple[MemoryLevel, float | None, tuple[str, Any, str]]
 
 
 def working_share(use: Use) -> float:
-    """Return the share of a machine's SMs that have a CTA, which is that of their roof."""
+    """Return the share of a machine's SMs that have a CTA, which is also the share of their roof."""
     return use.working / use.sms
 
 
@@ -83,8 +83,8 @@ def memory_levels(result: Result, machine: Machine) -> tuple[MemoryLevel, ...]:
     """
     Return shared memory, the L2 and DRAM, with bandwidths from the machine and their use from the result.
 
-    What is moved through shared memory is wavefronts times the width of all banks, so that bank conflicts lower the
-    run's intensity. The L2 and DRAM count what is written beside what is read.
+    The bytes moved through shared memory are wavefronts times the width of all banks, so bank conflicts lower the run's
+    intensity. The L2 and DRAM count reads and writes.
     """
     gigahertz = machine.clock_mhz / 1000
     busy = any(result.counters.get(metric) for metric in TENSOR_METRICS)
@@ -111,9 +111,9 @@ def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> 
     """
     Draw the roofs and the run on two logarithmic axes.
 
-    The run has one speed, but a different arithmetic intensity for each memory. It is therefore one mark per memory, to
-    be compared with the roof of the same marker. Memories without a counter have a roof but no mark. Where SMs have no
-    CTA, the roof of those in use is dashed.
+    The run has one speed, but a different arithmetic intensity for each memory. So there is one mark for each memory,
+    to be compared with the roof of the same marker. A memory without a counter has a roof but no mark. If some SMs have
+    no CTA, a dashed roof shows the SMs in use.
 
     Raises:
         CannotRun: The result has no floating-point operation, so it has no place on a logarithmic axis.
@@ -146,7 +146,7 @@ def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> 
 
 
 def _said(result: Result, use: Use) -> str:
-    """Return the run's speed, as a share of the tensor peak and of that of the SMs in use."""
+    """Return the run's speed, as a share of the tensor peak and of the peak of the SMs in use."""
     rate = f"{result.tflops:,.1f} {rate_unit(result)}"
     if not use.tensor_peak:
         return rate
@@ -176,7 +176,7 @@ def _prepare(axes: Axes, window: tuple[float, float, float, float], unit: str) -
 
 
 class _Names:
-    """Writes names at places where they hide no mark and no other name."""
+    """Writes names where they hide no mark and no other name."""
 
     def __init__(self, axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
         self._axes = axes
@@ -190,7 +190,7 @@ class _Names:
         return math.log(x / self._left) * self.per_x, math.log(y / self._bottom) * self.per_y
 
     def keep_free(self, begin: tuple[float, float], end: tuple[float, float]) -> None:
-        """Let no name lie on the line between two places."""
+        """Keep the line between two places free of names."""
         (x, y), (to_x, to_y) = self._inches(*begin), self._inches(*end)
         length, angle = math.hypot(to_x - x, to_y - y), math.degrees(math.atan2(to_y - y, to_x - x))
         self._taken.append(Box((x + to_x) / 2, (y + to_y) / 2, length, _LINE, angle))
@@ -199,11 +199,11 @@ class _Names:
         self, text: str, places: Sequence[tuple[float, float, float]], size: float, weight: str = "normal"
     ) -> None:
         """
-        Write a name at the first place of those given where it meets nothing.
+        Write a name at the first of the given places where it overlaps nothing.
 
         Args:
             text: The name.
-            places: x and y of its middle on the line that it names, and the inches that it lies above that.
+            places: x and y of its middle on the line that it names, and its distance in inches above that line.
             size: Size of its letters, points.
             weight: Their weight.
         """
@@ -235,7 +235,7 @@ class _Names:
 
 
 def _draw_peaks(axes: Axes, names: _Names, use: Use, corner: float, unit: str) -> None:
-    """Draw the tensor peak, and where SMs have no CTA that of the others, each with its name beside its right end."""
+    """Draw the tensor peak, and that of the SMs in use if others have no CTA, each named at its right end."""
     right, peak = axes.get_xlim()[1], use.tensor_peak
     if not peak:
         return
@@ -256,7 +256,7 @@ def _draw_peaks(axes: Axes, names: _Names, use: Use, corner: float, unit: str) -
 
 
 def _draw_levels(axes: Axes, names: _Names, marks: Sequence[_LevelMark], tflops: float, use: Use) -> None:
-    """Draw each memory's slope up to the peak, and the run's mark under it, on top of all."""
+    """Draw each memory's slope up to the peak, and the run's mark under it, above all other artists."""
     top, share = use.tensor_peak or 4 * tflops, working_share(use)
     for level, point, (colour, line, marker) in marks:
         _draw_slope(axes, names, (level.slope_gb_s / 1000, top), (colour, line, 2.0))
@@ -295,7 +295,7 @@ def _name_slopes(axes: Axes, names: _Names, marks: Sequence[_LevelMark], top: fl
 
 
 def _name_levels(figure: Figure, marks: Sequence[_LevelMark], above: float) -> None:
-    """Write the numbers of each mark above the axes, which begin so many inches below the picture's top."""
+    """Write the numbers of each mark above the axes, which begin ``above`` inches below the picture's top."""
     height, x = figure.get_size_inches()[1], _LEFT
     for level, point, (colour, _, marker) in marks:
         text = f"{level.name}: not counted"

@@ -1,4 +1,4 @@
-"""Arranges timeline spans in lanes that a trace viewer can draw: no span overlaps another in its lane."""
+"""Arranges timeline spans in lanes for a trace viewer: no spans of a lane overlap."""
 
 import heapq
 from collections.abc import Iterable
@@ -9,27 +9,27 @@ from gpusim.errors import BadInput
 from gpusim.results.timeline import KTileSpan
 
 K_TILE_ACTIVITIES = ("copy", "wait", "ldmatrix", "mma")
-"""Activities of a k tile, in the order in which it goes through them."""
+"""Activities of a k tile, in order."""
 
 KEY_BLOCK_ACTIVITIES = (
     *("copy_q", "copy_k", "wait_qk", "qk", "copy_v", "wait_softmax", "softmax", "wait_pv", "pv"),
     *("wait_output", "output"),
 )
-"""Activities of a key block of attention, in the order in which it goes through them."""
+"""Activities of a key block of attention, in order."""
 
 ACTIVITIES = (*K_TILE_ACTIVITIES, *KEY_BLOCK_ACTIVITIES)
 
 
 CONSUMED_BY = {"copy": "wait", "copy_q": "wait_qk", "copy_k": "wait_qk", "copy_v": "wait_pv"}
-"""The wait that consumes what each activity copies."""
+"""The wait for the copies of each activity."""
 
 
 def consumer_of(waits: Iterable[KTileSpan], issued: int, landed: int) -> KTileSpan | None:
     """
-    Return the wait that consumes a copy, of those of its warp and k tile in their order; None if none does.
+    Return the wait that consumes a copy, from the ordered waits of its warp and k tile; None if none does.
 
-    It ends after the copy was issued: of several, the first that ends when the copy has landed, else the last. Stores
-    of a pipelined main loop may land behind its barrier (D32).
+    The wait ends after the copy was issued. If several do, it is the first that ends after the copy has landed, else
+    the last one: stores of a pipelined main loop may land behind its barrier (D32).
     """
     behind = [one for one in waits if one.end > issued]
     return next((one for one in behind if one.end >= landed), behind[-1] if behind else None)
@@ -40,7 +40,7 @@ def activity_rank(activity: str) -> int:
     Return the place of an activity in ``ACTIVITIES``.
 
     Raises:
-        BadInput: There is no such activity, so that the timeline is damaged.
+        BadInput: There is no such activity: the timeline is damaged.
     """
     if activity not in ACTIVITIES:
         raise BadInput(f"damaged timeline: an activity must be one of {', '.join(ACTIVITIES)}, got {activity!r:.40}")
@@ -50,11 +50,11 @@ def activity_rank(activity: str) -> int:
 @dataclass(frozen=True, slots=True)
 class Slice:
     """
-    A named stretch of cycles [begin, end).
+    A named interval of cycles [begin, end).
 
     Attributes:
         begin, end: First cycle, and one past the last.
-        name: Name of the stretch.
+        name: Name of the interval.
     """
 
     begin: int
@@ -71,12 +71,12 @@ def k_tile_slice(span: KTileSpan) -> Slice:
 
 
 ISSUING = "selected, wait"
-"""Name of a stretch in which a warp issues at its own pace: cycles selected, and fixed stalls between them."""
+"""Name of an interval in which a warp issues at its own pace: cycles selected, and fixed stalls between them."""
 
 
 class Stretch(NamedTuple):
     """
-    A stretch of a warp's life.
+    An interval of a warp's lifetime.
 
     Attributes:
         begin, end: First cycle, and one past the last.
@@ -92,10 +92,10 @@ class Stretch(NamedTuple):
 
 def stall_slices(spans: Iterable[tuple[int, int, int]]) -> list[Stretch]:
     """
-    Return a warp's lifetime with all that lies between two stalls as one stretch.
+    Return a warp's lifetime, with all cycles between two stalls merged.
 
-    A warp alternates between ``selected`` and ``wait`` every few cycles. Drawn separately, these would make up nearly
-    all of a large trace.
+    A warp alternates between ``selected`` and ``wait`` every few cycles. Drawn separately, these cycles would make up
+    nearly all of a large trace.
 
     Args:
         spans: Begin, end and reason of each span; reasons 0 and 1 are merged.
@@ -134,7 +134,7 @@ def lanes(slices: Iterable[Slice]) -> tuple[tuple[Slice, ...], ...]:
 
 def open_counts(spans: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int], ...]:
     """
-    Add up what is open: (cycle, sum) at every cycle at which the sum changes. The last sum is 0.
+    Add up the weights of the open spans: (cycle, sum) at every cycle at which the sum changes. The last sum is 0.
 
     Args:
         spans: Begin, end and weight of each.

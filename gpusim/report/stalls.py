@@ -1,4 +1,4 @@
-"""Draws the stall chart: the share of warp cycles of each of ncu's stall reasons, and what each means."""
+"""Draws the stall chart: the share of warp cycles of each of ncu's stall reasons, and the meaning of each."""
 
 from typing import Final, NamedTuple
 

@@ -33,7 +33,7 @@ WAIT = "#d55e00"
 CONFLICT = "#e8853d"
 IDEAL = "#009e73"
 TITLE_SIZE, LINE_SIZE = 13.0, 9.0
-"""Sizes in points of titles and of the lines below. Those too long for their picture go on in another line."""
+"""Sizes in points of titles and of the lines below. Longer texts are wrapped."""
 
 _TITLE_PITCH, _LINE_PITCH = 0.25, 0.19
 """Inches from one line of a title to the next, and of the lines below."""
@@ -42,7 +42,7 @@ BOLD, PLAIN = 0.97, 0.86
 """Width of a bold and of a plain letter over that of a digit, on average."""
 
 HATCH = "////"
-"""Hatching of conflicts, which tells them from the ideal without colour."""
+"""Hatching of conflicts, which is distinct from the ideal without colour."""
 
 _RC: Any = {
     "font.family": "DejaVu Sans",
@@ -67,21 +67,21 @@ _METADATA: Any = {
     "pdf": {"CreationDate": None, "Creator": MAKER, "Producer": None},
 }
 """
-Formats of pictures by suffix, with their metadata: who made them (``results.marks``), and nothing that changes from day
-to day or version to version.
+Formats of pictures by suffix, with their metadata: the maker (``results.marks``), and nothing that changes with the
+date or the version.
 """
 
 Canvas = TypeVar("Canvas", bound=Path | Figure)
-"""Where a picture is drawn: a file to write (.png, .svg or .pdf), or a figure of the caller's."""
+"""Target of a picture: a file to write (.png, .svg or .pdf), or a figure of the caller's."""
 
 
 @contextmanager
 def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure]:
     """
-    Yield a figure of ``width`` x ``height`` inches, which is written to ``canvas`` when the block ends if it is a path.
+    Yield a figure of ``width`` x ``height`` inches. If ``canvas`` is a path, the figure is written when the block ends.
 
-    All text is drawn as it is: a dollar sign, which names may have, begins no formula. The caller's matplotlib settings
-    are neither used nor changed. The file's metadata has no date and no version of matplotlib.
+    All text is drawn literally: a dollar sign in a name begins no formula. The caller's matplotlib settings are neither
+    used nor changed. The file's metadata has no date and no version of matplotlib.
     """
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -101,11 +101,11 @@ def sheet(canvas: Path | Figure, width: float, height: float) -> Iterator[Figure
 
 
 def _make_literal(figure: Figure) -> None:
-    """Make all texts of a figure literal and printable: names that users have chosen are among them."""
+    """Make all texts of a figure literal and printable, because users choose some names."""
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             labels = axis.get_major_formatter()
-            if isinstance(labels, FuncFormatter):  # so are those that are given as texts
+            if isinstance(labels, FuncFormatter):  # labels given as texts have this formatter, too
                 axis.set_major_formatter(FuncFormatter(partial(_literal_label, labels.func)))
     for found in figure.findobj(Text):
         if isinstance(found, Text):
@@ -127,20 +127,20 @@ def save(figure: Figure, path: Path) -> None:
     if kind not in _METADATA:
         kind = "png"
     with warnings.catch_warnings():
-        # A character of a name that the font lacks is drawn as a box.
+        # A character that the font lacks is drawn as a box.
         warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font", category=UserWarning)
         figure.savefig(path, format=kind, dpi=DPI, metadata=_METADATA[kind])
 
 
 def new_figure() -> Figure:
-    """Return an empty figure of pyplot's, which a notebook shows and ``pyplot.show()`` opens."""
+    """Return an empty pyplot figure, which a notebook shows and ``pyplot.show()`` opens."""
     from matplotlib import pyplot as plt  # noqa: PLC0415 - it chooses a backend, which only a figure to look at needs
 
     return plt.figure(dpi=DPI)
 
 
 def tile_colour(k_tile: int) -> str:
-    """Return the colour of a k tile, which is the same in every row of a picture."""
+    """Return the colour of a k tile, the same in every row of a picture."""
     return TILE_COLOURS[k_tile % len(TILE_COLOURS)]
 
 
@@ -176,8 +176,8 @@ def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) 
     """
     Write title and further lines at the top left, caption at the bottom left, at fixed distances from the edges.
 
-    Pictures have room for a title of one line and lines that are not too long. For more, the picture becomes higher:
-    this is called when all else is drawn, which moves down.
+    A picture has space for a title of one line and lines that are not wrapped. For more, the picture becomes higher. So
+    this must be called last: it moves all other artists down.
     """
     width = figure.get_size_inches()[0]
     titles = wrapped(title, TITLE_SIZE * BOLD, width)
@@ -195,13 +195,13 @@ def title_block(figure: Figure, title: str, lines: Sequence[str], caption: str) 
 
 
 def wrapped(text: str, size: float, width: float) -> list[str]:
-    """Return the lines of a text, at least one, with digits of ``size`` points in a picture of ``width`` inches."""
+    """Return the lines of a text of ``size`` points, at least one, wrapped for a picture of ``width`` inches."""
     letters = int((width - 0.36) * 72 / (size * 0.636))
     return textwrap.wrap(text, letters, break_on_hyphens=False) or [""]
 
 
 def _heighten(figure: Figure, inches: float) -> None:
-    """Make a picture higher at its top; everything in it keeps its size and its distance from the bottom."""
+    """Make a picture higher at its top. All artists keep their size and their distance from the bottom."""
     if not inches:
         return
     width, height = figure.get_size_inches()

@@ -26,7 +26,7 @@ SWEEP_METRICS: Final = {
 GREATER_IS_BETTER: Final = frozenset({"tflops", "occupancy", "bound_utilisation"})
 
 MOST_LINES: Final = 15
-"""Most lines of one chart; with more, a line is the best over the other axes."""
+"""Most lines of one chart. With more points, a line is the best over the other axes."""
 
 _STYLES = ("-", "--", ":")
 _SIZE = (8.6, 5.4)
@@ -36,7 +36,7 @@ _MOST_WRITTEN = 260
 @dataclass(frozen=True, slots=True)
 class SweptAxis:
     """
-    An axis as it is drawn.
+    An axis of a chart.
 
     Attributes:
         name: Its name.
@@ -49,7 +49,7 @@ class SweptAxis:
     values: tuple[tuple[Any, ...], ...]
 
     def position(self, row: Mapping[str, Any]) -> int:
-        """Return where a row lies on the axis."""
+        """Return the position of a row on the axis."""
         return self.values.index(tuple(row[key] for key in self.keys))
 
     @property
@@ -69,9 +69,10 @@ def sweep_lines(
     axes: Sequence[SweptAxis], rows: Sequence[Mapping[str, Any]], metric: str, title: str, canvas: Canvas
 ) -> Canvas:
     """
-    Draw a metric over the longest axis of numbers, a line for each point of the other axes.
+    Draw a metric over the longest axis of numbers, with a line for each point of the other axes.
 
-    With more than ``MOST_LINES`` points there, a line is the best of them for each position of the first one.
+    If the other axes have more than ``MOST_LINES`` points, there is a line for each position of the first of them: the
+    best over the rest.
 
     Args:
         axes: The axes of the sweep.
@@ -128,11 +129,11 @@ def sweep_map(
     axes: Sequence[SweptAxis], rows: Sequence[Mapping[str, Any]], metric: str, title: str, canvas: Canvas
 ) -> Canvas:
     """
-    Draw a metric over the two longest axes as a heat map, the best over the others in each cell.
+    Draw a metric over the two longest axes as a heat map. Each cell has the best value over the other axes.
 
     Args:
         axes: The axes of the sweep.
-        rows: Its points, by column. A cell whose points were all refused is empty.
+        rows: Its points, by column. A cell is empty if all its points were refused.
         metric: A key of ``SWEEP_METRICS``.
         title: Title of the picture.
         canvas: The PNG or SVG file to write, or the figure to draw into.
@@ -185,7 +186,7 @@ def _require(metric: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _best(rows: Sequence[Mapping[str, Any]], axes: Sequence[SweptAxis], metric: str) -> dict[tuple[int, ...], float]:
-    """Return the best value at each place on some axes, over the others."""
+    """Return the best value over the other axes, at each position on ``axes``."""
     better = max if metric in GREATER_IS_BETTER else min
     found: dict[tuple[int, ...], float] = {}
     for row in rows:

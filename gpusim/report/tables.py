@@ -42,8 +42,8 @@ def print_summary(result: Result, words: Words, machine: Machine, name: str = ""
     """
     Print ``summary`` to ``file``, or to stdout if it is None.
 
-    Output is coloured on a terminal only; elsewhere, trailing blanks are removed. If the encoding of ``file`` lacks
-    block characters, bars are drawn with # and rules with -.
+    Output is coloured on a terminal only; elsewhere it has no trailing blanks. If the encoding of ``file`` lacks block
+    characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
     _print(summary(result, words, machine, name, ascii_only=not _has_blocks(file)), file)
@@ -51,7 +51,7 @@ def print_summary(result: Result, words: Words, machine: Machine, name: str = ""
 
 def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> None:
     """
-    Print tables to stdout, an empty line between them; plain where stdout is no terminal.
+    Print tables to stdout, with an empty line between them; plain if stdout is not a terminal.
 
     Args:
         *parts: Name of the first column, names of the others, and the rows. A table without rows is left out.
@@ -67,7 +67,7 @@ def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> 
 
 
 def _table(first: str, figures: Sequence[str]) -> Table:
-    """Return an empty table whose first column is text and whose others are figures, set right."""
+    """Return an empty table: the first column is text, the others are figures, aligned right."""
     table = Table(
         box=box.SIMPLE_HEAD if _has_blocks(sys.stdout) else _ASCII_HEAD,
         pad_edge=False,
@@ -148,7 +148,7 @@ def _sampled(error_percent: float) -> str:
 
 
 def _sm_use(use: Use) -> str:
-    """Return the SMs in use, and how full the last wave is where there are several."""
+    """Return the SMs in use, and, with several waves, how full the last one is."""
     text = f"{use.working:,} of {use.sms:,} have a CTA"
     return (
         text if use.waves == 1 else f"{text}; the last of {use.waves:,} waves is filled to {_per_cent(use.last_wave)}"
@@ -164,7 +164,7 @@ def _tile(use: Use, *, masked: bool) -> str:
 
 
 def _peaks(use: Use) -> str:
-    """Return the use of the resources that are used most, over all SMs and the whole run."""
+    """Return the use of the busiest resources, over all SMs and the whole run."""
     return ", ".join(f"{resource} {_per_cent(share)}" for resource, share in use.of_peak[:_PEAKS])
 
 

@@ -1,4 +1,4 @@
-"""Encodes a Perfetto trace: packets of tracks, counters and slices; knows Perfetto's format and nothing of gpusim."""
+"""Encodes a Perfetto trace as packets of tracks, counters and slices. It knows Perfetto's format, and no run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
@@ -39,7 +39,7 @@ class TracePackets:
     """
 
     def __init__(self) -> None:
-        # Imported here: only a command that writes a trace pays for it.
+        # Imported here, because the import is slow and only traces need it.
         from perfetto.protos.perfetto.trace import (  # type: ignore[import-untyped]  # noqa: PLC0415
             perfetto_trace_pb2 as proto,
         )
@@ -100,7 +100,7 @@ class TracePackets:
         """
         Add many slices to a track at once; each has a name and every annotation.
 
-        Texts are interned, and all numbers padded to one width, so that all slices are rows of one array of bytes.
+        Texts are interned, and all numbers are padded to one width, so the slices are rows of one array of bytes.
 
         Args:
             track: Track id.
@@ -168,7 +168,7 @@ class TracePackets:
 
 
 def _varint(values: IntArray, width: int) -> IntArray:
-    """Return numbers as varints of one width, [rows, width]: the bytes after the last that counts are empty groups."""
+    """Return numbers as varints of one width, [rows, width], padded with empty groups of bits."""
     shifted = values[:, None] >> 7 * np.arange(width)
     more = np.where(np.arange(width) < width - 1, 0x80, 0)
     encoded: IntArray = (shifted & 0x7F) | more

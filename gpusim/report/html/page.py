@@ -1,4 +1,4 @@
-"""Writes the report as one HTML file: its data as JSON that no text in it can end, and a policy without any request."""
+"""Writes the report as one HTML file: its data as escaped JSON, and a security policy that allows no request."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ SCRIPTS: Final = (
     "tables.js",
     "report.js",
 )
-"""Scripts of the page, in the order in which they stand in it; together they are one function."""
+"""Scripts of the page, in order; together they are one function."""
 
 
 def page(data: Mapping[str, Any], title: str) -> str:
@@ -30,7 +30,7 @@ def page(data: Mapping[str, Any], title: str) -> str:
     image, no form.
 
     Args:
-        data: What the scripts show, as plain data.
+        data: Plain data for the scripts.
         title: Title of the page.
     """
     style = _asset("report.css")
@@ -50,7 +50,7 @@ def page(data: Mapping[str, Any], title: str) -> str:
 
 
 def json_text(data: Any) -> str:
-    """Return data as JSON in ASCII that can stand in an HTML script element: nothing in it looks like a tag."""
+    """Return data as JSON in ASCII for an HTML script element: no part of it is a tag."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

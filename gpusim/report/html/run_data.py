@@ -1,4 +1,4 @@
-"""Describes one run for the page: what it says, its facts, its stalls, its places under the roofs, its provenance."""
+"""Describes one run for the page: its verdict, facts, stalls, places under the roofs, and provenance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +20,7 @@ def run_data(
     name: str, result: Result, words: Words, machine: Machine, *, pictures: Sequence[BankPicture], trust: str
 ) -> dict[str, Any]:
     """
-    Return what the page shows of one run, but its timeline.
+    Return the page's data of one run, without its timeline.
 
     Args:
         name: Name of the run.
@@ -28,7 +28,7 @@ def run_data(
         words: Description of its scenario.
         machine: The machine that was simulated.
         pictures: Accesses to shared memory, the worst first.
-        trust: How far its time can be trusted, in words; empty where that is not known.
+        trust: How far its time can be trusted, in words; empty if that is not known.
     """
     use = use_of(result, machine)
     return {
@@ -51,7 +51,7 @@ def run_data(
 
 
 def stall_definitions() -> dict[str, dict[str, str]]:
-    """Return what each stall reason means and what helps, by its name."""
+    """Return the meaning of each stall reason and what usually helps, by its name."""
     return {reason: dict(words._asdict()) for reason, words in STALL_WORDS.items()}
 
 

@@ -1,4 +1,4 @@
-"""Arranges what a run observed in tracks for the page's timeline: packed columns of spans that do not overlap."""
+"""Arranges the timeline of a run in tracks for the page: packed columns of spans that do not overlap."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ NOWHERE: Final = -1
 """K tile, k group or stage of a span that has none."""
 
 MOST_STALL_SPANS: Final = 220_000
-"""Spans of all warps of a page, about 1.2 MB of it. Beyond, cycles ``selected`` and ``wait`` are joined."""
+"""Most spans of all warps of a page, about 1.2 MB. In a larger run, cycles ``selected`` and ``wait`` are joined."""
 
 _KEY_BLOCK_TRACKS: Final = {
     "copies of Q and K": ("copy_q", "copy_k"),
@@ -29,11 +29,11 @@ _KEY_BLOCK_TRACKS: Final = {
 _ISSUED: Final = ("selected", "wait")
 
 PackedColumn: TypeAlias = int | list[int]
-"""Integers of the spans of a track; one integer where all are equal."""
+"""Integers of the spans of a track; one integer if all are equal."""
 
 
 class TrackSpan(NamedTuple):
-    """A stretch of cycles [begin, end) on a track, with the k tile, k group and stage that it belongs to."""
+    """An interval of cycles [begin, end) on a track, with its k tile, k group and ring slot."""
 
     begin: int
     end: int
@@ -49,11 +49,11 @@ class Track:
     One row of the timeline.
 
     Attributes:
-        group: Heading that it stands under, such as "simulated, warp 0".
+        group: Heading above it, such as "simulated, warp 0".
         name: Name of the row.
         kind: "operation" or "stall".
-        spans: What it shows, by begin; none overlaps another one.
-        unit: What its k tiles are called: "k tile" or "key block".
+        spans: Its spans, by begin; none overlaps another one.
+        unit: The word for its k tiles: "k tile" or "key block".
     """
 
     group: str
@@ -64,7 +64,7 @@ class Track:
 
     def packed(self, words: list[str]) -> dict[str, Any]:
         """
-        Return the track as plain data: gaps and lengths in cycles, and places in ``words``, which grows.
+        Return the track as plain data: gaps and lengths in cycles, and indices into ``words``, to which it adds.
 
         A page unpacks it with ``unpackTrack`` of timeline_data.js.
         """
@@ -94,7 +94,7 @@ class Track:
 
 
 def column(values: list[int]) -> PackedColumn:
-    """Return integers as a column: one of them where all are equal."""
+    """Return integers as a column: a single integer if all are equal."""
     return values[0] if values and values.count(values[0]) == len(values) else values
 
 
@@ -102,13 +102,13 @@ def run_tracks(
     timeline: Timeline, rows: Sequence[PipelineRow], measured: Sequence[PipelineRow] = (), most: int = MOST_STALL_SPANS
 ) -> list[Track]:
     """
-    Return the tracks of a run: what was measured, what warp 0 does with each k tile, and why each warp stalls.
+    Return the tracks of a run: measured ones, the operations of warp 0 on each k tile, and the stalls of each warp.
 
     Args:
-        timeline: What the run observed.
+        timeline: Timeline of the run.
         rows: Its pipeline rows.
         measured: Pipeline rows that a GPU recorded, of the same CTA.
-        most: Spans of warps that may be shown one by one.
+        most: Most spans of warps that are shown one by one.
     """
     tracks = []
     if measured:
@@ -118,7 +118,7 @@ def run_tracks(
 
 
 def _operations(timeline: Timeline, rows: Sequence[PipelineRow]) -> list[Track]:
-    """Return the tracks of warp 0: of its key blocks, or of its k tiles and the ring of stages."""
+    """Return the tracks of warp 0: of its key blocks, or of its k tiles and the shared-memory ring."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
     if any(span.activity in KEY_BLOCK_ACTIVITIES for span in own):
         return list(_key_blocks(own))
@@ -134,7 +134,7 @@ def _key_blocks(own: Sequence[KTileSpan]) -> Iterable[Track]:
 
 
 def _ring(group: str, pipeline: WarpPipeline, *, measured: bool = False) -> list[Track]:
-    """Return a track for each stage of the ring, and those of waits, fragment loads and MMAs."""
+    """Return a track for each slot of the ring, and tracks of waits, fragment loads and MMAs."""
     tracks: list[Track] = []
     for stage in sorted({fill.stage for fill in pipeline.fills}):
         spans = []
@@ -184,7 +184,7 @@ def _joined(spans: Sequence[WarpSpan]) -> list[TrackSpan]:
 
 
 def _apart(group: str, name: str, spans: Iterable[TrackSpan], unit: str = "k tile") -> list[Track]:
-    """Return a track, or as many as it takes for no span to overlap another one; none without spans."""
+    """Return the fewest tracks in which no spans overlap; none without spans."""
     rows: list[list[TrackSpan]] = []
     for span in sorted(span for span in spans if span.end > span.begin):
         row = next((row for row in rows if row[-1].end <= span.begin), None)
