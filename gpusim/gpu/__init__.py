@@ -2,5 +2,5 @@
 The GPU at hand: CuPy, loaded kernels, launches, and Nsight Compute as a subprocess.
 
 Its face is ``device`` (which GPU this is), ``module.load_kernels``, ``run`` (numerics, traces, timelines, loop times)
-and ``counters.profile_scenarios``. It never simulates, and without a GPU nothing imports CuPy.
+and ``counters.profile_scenarios``. It never simulates, and imports CuPy only to use a GPU.
 """

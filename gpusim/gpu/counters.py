@@ -67,7 +67,7 @@ BY_INSTRUCTION = {
     "wavefronts": "memory_l1_wavefronts_shared",
     "ideal": "memory_l1_wavefronts_shared_ideal",
 }
-"""ncu's metric behind each figure of ``record.Opcodes``. It has a value for each instruction of the kernel."""
+"""ncu's metric for each figure of ``record.Opcodes``. It has a value for each instruction of the kernel."""
 
 _MISSING = re.compile(r"[Ff]ailed to find metric|[Uu]nknown metric|metrics? not found")
 _OPCODE = re.compile(r"\s*(?:@!?U?P[T\d]+\s+)?([A-Z][A-Z0-9_]*)")
@@ -107,7 +107,7 @@ def profile_scenarios(
         Counters by the stem of the scenario's file, summed over its launches. Scenarios whose launch failed are absent.
 
     Raises:
-        CannotRun: ncu is missing or may not profile here, or it profiled other launches than were made.
+        CannotRun: ncu is missing or may not profile here, or the profiled launches are not those that were made.
     """
     by_name = defaultdict[str, list[Profile]](list)
     for name, profile in profile_launches(files, folder, selection, options):
@@ -172,8 +172,8 @@ def settle(
     """
     Return the options of ncu that select metrics, found by profiling one scenario.
 
-    ncu writes no report if it does not know a metric. Unknown metrics are therefore left out; if that does not help,
-    the figures for single instructions are left out, too.
+    If ncu does not know a metric, it writes no report. So unknown metrics are left out; if that does not help, the
+    figures for single instructions are left out, too.
 
     Args:
         file: Scenario to profile.
@@ -186,7 +186,7 @@ def settle(
     """
     folder.mkdir(parents=True, exist_ok=True)
     wanted, absent = ncu.existing(METRICS, _available(say))
-    if len(absent) > len(wanted):  # a list without most of these metrics is not to be trusted
+    if len(absent) > len(wanted):  # a list without most of these metrics is not reliable
         wanted, absent = list(METRICS), []
     sections, by_opcode = ["--section", "SourceCounters"], [BY_OPCODE]
     report = folder / "first.ncu-rep"
@@ -214,7 +214,7 @@ def _launch(log: Path, options: Sequence[str], files: Iterable[Path]) -> list[st
 
 
 def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str], seconds: int) -> str:
-    """Run ncu, and return what it printed. It may have written no report; its output is kept in a ``.log`` file."""
+    """Run ncu, and return its output, which is kept in a ``.log`` file. There may be no report."""
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
     command += [
@@ -234,7 +234,7 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
 
 def read_profiles(report: Path) -> list[Profile]:
     """
-    Read the launches of a report, with ncu's Python module if it can be imported, otherwise from its raw page as CSV.
+    Read the launches of a report with ncu's Python module; if it cannot be imported, from the report's raw page as CSV.
 
     The CSV is always written beside the report, for readers without ncu. It has no figures for single instructions.
 
@@ -249,7 +249,7 @@ def read_profiles(report: Path) -> list[Profile]:
         return by_csv
     try:
         by_module = from_module(module, report)
-    except (AttributeError, RuntimeError, TypeError, ValueError):  # a version of it with another interface
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # a version of the module with another interface
         return by_csv
     if len(by_module) != len(by_csv):
         return by_csv
@@ -299,7 +299,7 @@ def import_ncu_report() -> Any | None:
 
 
 def opcode_of(sass: str) -> str:
-    """Return the opcode of SASS text: LDGSTS for ``@P0 LDGSTS.E.BYPASS [R1], ...``; empty if it is no instruction."""
+    """Return the opcode of SASS text: LDGSTS for ``@P0 LDGSTS.E.BYPASS [R1], ...``; empty without an instruction."""
     match = _OPCODE.match(sass)
     return match[1] if match else ""
 

@@ -36,7 +36,7 @@ def import_cupy() -> Any:
 
 def environment() -> dict[str, Any]:
     """
-    Return what a measured figure depends on besides the kernel: GPU, driver, CUDA, CuPy, and current clocks in MHz.
+    Return the environment of a measured figure: GPU, driver, CUDA, CuPy, and current clocks in MHz.
 
     Raises:
         CannotRun: CuPy or a GPU is missing.

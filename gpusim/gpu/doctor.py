@@ -24,10 +24,10 @@ _COUNTING = "hardware counters (check)"
 @dataclass(frozen=True, slots=True)
 class Finding:
     """
-    One thing that gpusim can use on this machine.
+    A library, tool or permission that gpusim can use on this machine.
 
     Attributes:
-        name: Name of the thing.
+        name: Its name.
         found: Its version or path; None if it is absent.
         needed_for: What does not work without it.
         remedy: What to install or to permit if it is absent.
@@ -40,7 +40,7 @@ class Finding:
 
 
 def hardware_findings() -> tuple[Finding, ...]:
-    """Return what running, compiling, profiling and comparing kernels on a GPU needs, present or absent."""
+    """Return all findings for running, compiling, profiling and comparing kernels on a GPU, present or absent."""
     return (
         Finding("GPU", gpu(), _RUNNING, "an NVIDIA GPU of compute capability 8.0 or more, visible to the driver"),
         Finding("CUDA driver", driver(), _RUNNING, "NVIDIA's driver for the GPU"),

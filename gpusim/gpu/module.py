@@ -17,7 +17,7 @@ class LoadedKernel:
     One kernel in the current CUDA context.
 
     Attributes:
-        specialisation: Source, options and launch that it was compiled for.
+        specialisation: Its source, options and launch.
         cubin: Path of its machine code.
     """
 

@@ -82,12 +82,12 @@ def existing(metrics: Iterable[str], available: frozenset[str]) -> tuple[list[st
     """
     Split metrics into those that ncu can collect and the others.
 
-    A metric can be collected if its base name is in ``available``. If ``available`` is empty, all count as such.
+    A metric can be collected if its base name is in ``available``. An empty ``available`` means that all can.
     """
     wanted = list(metrics)
     if not available:
         return wanted, []
-    # Not every version of ncu lists the metrics that it collects by patching the kernel, so those are always kept.
+    # Some versions of ncu do not list the metrics that they collect by patching the kernel: these are always kept.
     found = [name for name in wanted if name.split(".")[0] in available or "__sass_" in name]
     return found, [name for name in wanted if name not in found]
 
@@ -160,9 +160,9 @@ def read_report(path: Path) -> list[KernelCounters]:
 
 def parse_csv(text: str, where: str) -> list[KernelCounters]:
     """
-    Read the launches in ncu's CSV. Other text that ncu printed around it is skipped.
+    Read the launches in ncu's CSV. Other output of ncu around it is skipped.
 
-    Two forms are known: the raw page, with a column for each metric and a row of units under the header, and the
+    There are two forms: the raw page, with a column for each metric and a row of units under the header, and the
     details page, with a row for each metric.
 
     Args:
@@ -224,7 +224,7 @@ def _extent(text: str, name: str, where: str) -> tuple[int, int, int]:
 
 
 def _number(text: str, unit: str) -> float | None:
-    """Return a value in base units, or None if the text is no number. Of a sum with its breakdown, return the sum."""
+    """Return a value in base units; None if the text is not a number. A sum with a breakdown gives the sum."""
     found = re.match(r"\s*(-?[\d,]*\.?\d+(?:[eE][+-]?\d+)?)", text)
     return float(found[1].replace(",", "")) * _scale(unit) if found else None
 
@@ -244,7 +244,7 @@ def _names_missing(text: str, metric: str) -> bool:
 
 def _finish(arguments: Sequence[str], timeout_seconds: int) -> subprocess.CompletedProcess[str]:
     try:
-        # A kernel's name, or a damaged report, may have bytes that are no UTF-8.
+        # A kernel's name, or a damaged report, may have bytes that are not UTF-8.
         return subprocess.run(  # noqa: S603 # the command is the caller's own, never a shell's
             arguments, capture_output=True, encoding="utf-8", errors="replace", check=False, timeout=timeout_seconds
         )

@@ -22,7 +22,7 @@ BATCHES, LAUNCHES = 20, 5
 """Timed batches of the warm loop, and launches in each. CUTLASS's figures were measured with the same numbers."""
 
 _SLACK = 16
-"""Records of a traced warp beyond those expected, so that a longer trace is recognised as such."""
+"""Records of a traced warp beyond the expected number, to recognise a trace that is too long."""
 
 
 class Recording(NamedTuple):
@@ -31,7 +31,7 @@ class Recording(NamedTuple):
 
     Attributes:
         records, counts: Device arrays that the launch fills.
-        capacity: Room for one warp, in records (trace) or rows (timeline).
+        capacity: Capacity for one warp, in records (trace) or rows (timeline).
         blocks: Linear indices of the CTAs to record, at most ``specialise.RECORDED_BLOCKS``.
     """
 
@@ -69,7 +69,7 @@ class DeviceProblem(ABC):
         Elements written outside the output count as wrong.
 
         Raises:
-            CheckFailed: A launch left memory in a state that it should not, such as a semaphore that is not zero.
+            CheckFailed: A launch left memory in a wrong state, such as a semaphore that is not zero.
         """
 
 
@@ -92,7 +92,7 @@ def check_numerics(kernels: Sequence[LoadedKernel], problem: DeviceProblem) -> N
     Launch every kernel once on poisoned memory, and compare every output element with the reference.
 
     Raises:
-        CheckFailed: A launch left memory in a state that it should not.
+        CheckFailed: A launch left memory in a wrong state.
     """
     problem.poison()
     launch_once(kernels, problem)
@@ -110,7 +110,7 @@ def record_trace(kernel: LoadedKernel, problem: DeviceProblem, blocks: tuple[int
         longest: Largest number of records expected of a warp.
 
     Raises:
-        CheckFailed: A warp made more records than the buffer has room for, or its lanes recorded different operations.
+        CheckFailed: A warp made more records than the buffer holds, or its lanes recorded different operations.
     """
     cupy, own = problem.cupy, kernel.specialisation
     warps = own.block_threads // WARP_SIZE
@@ -143,7 +143,7 @@ def timeline_buffer(kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamp
     Args:
         kernel: The timeline build.
         problem: The tensors, which supply the parameters.
-        stamped: What the build stamps.
+        stamped: The events that the build stamps.
     """
     iterations = kernel.specialisation.k_iterations
     capacity = timeline_format.least_capacity(iterations, stamped.beyond)
@@ -156,12 +156,12 @@ def record_timeline(
     kernel: LoadedKernel, problem: DeviceProblem, stamped: Stamped, buffer: TimelineBuffer, *, launches: int = 2
 ) -> tuple[WarpTimeline, ...]:
     """
-    Return the timelines of one CTA's warps, from the last of some launches.
+    Return the timelines of one CTA's warps, from the last of several launches.
 
-    From the second launch on code and data are warm, unless something else comes between.
+    From the second launch on, code and data are warm, unless another launch comes between.
 
     Raises:
-        CheckFailed: The CTA did not run, or the buffer had room for too few k tiles.
+        CheckFailed: The CTA did not run, or the buffer is too small for its k tiles.
     """
     cupy = problem.cupy
     for _ in range(launches):

@@ -19,11 +19,11 @@ def profiled_side(report: Path, like: Result | None, kernel: str | None, launch:
 
     Args:
         report: An ncu report, or ncu's CSV.
-        like: The run that it is compared with, whose grid chooses the launch; None if there is none.
+        like: The run to compare with, whose grid chooses the launch; None if there is none.
         kernel, launch: As of ``choose_launch``.
 
     Raises:
-        BadInput: The report is none, has no launch, or none that matches.
+        BadInput: The file is not a report, or has no launch that matches.
         CannotRun: The report cannot be read.
     """
     launches = read_report(report)
@@ -43,7 +43,7 @@ def choose_launch(
 
     Args:
         launches: Launches of the report.
-        result: The simulated run; None if there is none, which has no grid.
+        result: The simulated run; None if there is none.
         kernel: Regular expression that must match within the kernel's name; None accepts all.
         launch: Number of the launch among those that match, from 0; None chooses one.
 
@@ -73,7 +73,7 @@ def compare_rows(result: Result, measured: KernelCounters, sms: int) -> tuple[Ch
     """
     Return a row for every figure that the run and the launch both have.
 
-    No figure has to be equal, because the launch may be of another kernel.
+    No figure must be equal, because the launch may be of another kernel.
 
     Args:
         result: The simulated run.

@@ -47,7 +47,7 @@ def launch_all(
 
 
 def _launch(cupy: Any, scenario: Scenario, seed: int, times: int) -> int:
-    """Launch the kernels of a scenario, all of them so many times; return the number of launches."""
+    """Launch all kernels of a scenario, ``times`` times; return the number of launches."""
     family = family_of(scenario)
     kernels = load_kernels(cupy, family.cuda.specialisations(scenario, "plain"))
     problem = family.devices.upload(cupy, scenario, seed)

@@ -1,5 +1,5 @@
 """
-What was measured of a scenario on one GPU, and how a simulated result compares with it.
+Measurements of a scenario on one GPU, and their comparison with a simulated result.
 
 Its face is ``Record`` with ``load_record`` and ``find_record``, and ``check_rows``; ``note_look`` logs every look at
 a held-out record. It never measures anything itself, and needs no GPU.

@@ -17,8 +17,8 @@ NAMED_OPCODES = ("HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "BAR", "STS", "L
 """
 SASS opcodes whose executed count the schedule determines.
 
-DEPBAR is left out, because the compiler also uses it for its own purposes. LDS is left out, because ptxas puts empty
-loads, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS.
+DEPBAR is left out, because the compiler also uses it for its own purposes. LDS is left out, because ptxas puts
+predicated-off loads, ``@!PT LDS RZ, [RZ]``, before groups of LDGSTS.
 """
 
 WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -74,7 +74,7 @@ class CheckRow:
 
     @property
     def error(self) -> float | None:
-        """(simulated - measured) / measured; None where either is missing or measured is 0."""
+        """(simulated - measured) / measured; None if either is missing or measured is 0."""
         if self.simulated is None or not self.measured:
             return None
         return (self.simulated - self.measured) / self.measured
@@ -86,7 +86,7 @@ def holds(rows: tuple[CheckRow, ...]) -> bool:
 
 
 class Latitude(Protocol):
-    """Says why a count may differ from the measured one; the answer is empty where it must not differ."""
+    """Returns why a count may differ from the measured one; empty if it must not differ."""
 
     def __call__(self, source: str, *, fewer: bool) -> str:
         """
@@ -106,14 +106,14 @@ def check_rows(
     expected_trace: str | None = None,
 ) -> tuple[CheckRow, ...]:
     """
-    Return every line of a check: what must be equal first, then what may differ, then what could not be measured.
+    Return every line of a check: first figures that must be equal, then those that may differ, then those not measured.
 
     Args:
         latitude: Reasons for allowed differences in the scenario.
-        counts: What the schedule says the grid executes.
+        counts: Counts of the grid, from the schedule.
         results: Simulated result for each stream origin ("estimated", "compiled").
-        record: What was measured.
-        expected_trace: Digest of the Python stream of the traced CTAs, where it was computed anew.
+        record: The measurement.
+        expected_trace: Digest of the Python stream of the traced CTAs, if it was computed again.
     """
     return (
         *_numerics(record),
@@ -143,7 +143,7 @@ def active_cycles(counters: Mapping[str, float], ctas: int, sms: int) -> float |
     """
     Return the mean active span, in cycles, of the SMs that had work.
 
-    ncu's average counts idle SMs as 0; here they are left out.
+    ncu's average counts idle SMs as 0; this one leaves them out.
 
     Args:
         counters: Counters of one launch.
@@ -253,7 +253,7 @@ def _timing(origin: str, result: Result, record: Record) -> Iterator[CheckRow]:
 
 def _ldgsts(counts: Counts, record: Record) -> Iterator[CheckRow]:
     """
-    Compare LDGSTS wavefronts: those of the shared address pattern, and one more for each line that returns alone (D9).
+    Compare LDGSTS wavefronts: those of the address pattern, and one more for each line that returns separately (D9).
     """
     rows = [row for row in counts.bank_conflicts if row.op == "ldgsts"]
     wavefronts = sum(row.wavefronts for row in rows) + counts.line_returns

@@ -1,4 +1,4 @@
-"""The rows of a check as text: simulated beside measured, with the figures that had to be equal first."""
+"""The rows of a check as text: simulated beside measured, figures that must be equal first."""
 
 from collections.abc import Sequence
 

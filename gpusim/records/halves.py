@@ -18,7 +18,7 @@ HELD_OUT_BELOW: Final = 160
 """A configuration is held out if the first byte of its SHA-256 is less than this: five of eight are."""
 
 PROBLEM_KEYS: Final = ("kind", "layout_a", "layout_b", "dtype", "mask", "head_dim", "head_dim_v")
-"""Keys of a problem that belong to its configuration. All others are extents, or scale what is stored."""
+"""Keys of a problem that belong to its configuration. All others are extents, or scale the output."""
 
 KERNEL_KEYS: Final = (
     *("mainloop", "iterator", "threadblock", "warp", "instruction", "stages", "shared"),
@@ -36,7 +36,7 @@ class Halves:
     The frozen list of halves.
 
     Attributes:
-        seen: Records that were looked at before there were halves. They and their configurations are development.
+        seen: Records that are older than the halves and were looked at. They and their configurations are development.
         development, held_out: Records that were measured after the rule was fixed, by half.
     """
 
@@ -60,10 +60,10 @@ class Halves:
 
 def configuration(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Return the part of a resolved scenario that neighbours share: the kernel, and the problem without its extents.
+    Return the configuration of a resolved scenario: the kernel, and the problem without its extents.
 
-    Left out are extents, leading dimensions, alignments, strides and padding, alpha and beta, bias and activation,
-    number of split-K slices, and order of CTAs. Two scenarios that differ in these only are in one half.
+    A configuration has no extents, leading dimensions, alignments, strides and padding, alpha and beta, bias and
+    activation, number of split-K slices, and order of CTAs. Scenarios that differ only in these are in one half.
 
     Args:
         scenario: Plain data, from ``Scenario.resolved`` or a record.
@@ -92,19 +92,19 @@ def half_by_rule(scenario: Mapping[str, Any], seen: Iterable[str]) -> Half:
 
     Args:
         scenario: The resolved scenario.
-        seen: Digests of the configurations of all records that were looked at before there were halves.
+        seen: Digests of the configurations of ``Halves.seen``.
     """
     digest = configuration_digest(scenario)
     return "held-out" if digest not in set(seen) and int(digest[:2], 16) < HELD_OUT_BELOW else "development"
 
 
 def held_out_names() -> frozenset[str]:
-    """Return the names of the held-out records; none where there is no list, as beside an installed wheel."""
+    """Return the names of the held-out records; empty if there is no list, as with an installed wheel."""
     return load_halves().held_out if halves_file().is_file() else frozenset()
 
 
 def shown_records(folder: Path) -> tuple[Path, ...]:
-    """Return the files of a folder's records that tables, pictures and reports may show: all but the held-out ones."""
+    """Return a folder's records that tables, pictures and reports may show: all but the held-out ones."""
     held_out = held_out_names()
     return tuple(path for path in sorted(folder.glob("*.json")) if path.stem not in held_out)
 
@@ -122,7 +122,7 @@ def load_halves(path: Path | None = None) -> Halves:
         path: The file; None takes ``halves_file()``.
 
     Raises:
-        BadInput: It is missing, or is no such list, or a record stands in it twice.
+        BadInput: The file is missing or is not such a list, or a record occurs twice in it.
     """
     return _read(path or halves_file())
 

@@ -1,4 +1,4 @@
-"""The committed log of every look at held-out figures: when, at which commit, by which command, and at what."""
+"""The committed log of every look at held-out figures: date, commit, command, and the figures that were shown."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,10 +31,10 @@ def note_look(command: str, shown: str) -> None:
 
     Args:
         command: The command line.
-        shown: What it shows: "aggregates of 61 records", "rows of 61 records".
+        shown: The figures that it shows: "aggregates of 61 records", "rows of 61 records".
 
     Raises:
-        CannotRun: The log cannot be written; then nothing may be shown.
+        CannotRun: The log cannot be written. The caller must then show nothing.
     """
     path = log_file()
     line = (

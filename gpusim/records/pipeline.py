@@ -1,5 +1,5 @@
 """
-Clock stamps of the timeline build as pipeline rows, in the shape of ``Result.pipeline``; it measures nothing itself.
+Converts clock stamps of the timeline build to pipeline rows, as in ``Result.pipeline``. It measures nothing itself.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ from gpusim.schedule.kernel import Stamped
 
 def pipeline_rows(warp: WarpTimeline, stamped: Stamped) -> tuple[PipelineRow, ...]:
     """
-    Return one row for each k tile, or key block, that a warp consumed, in its order, in cycles from the CTA's start.
+    Return one row for each k tile or key block of a warp, in the warp's order, in cycles from the CTA's start.
 
-    An mma.sync is stamped at its issue, so ``mma_end`` is earlier than the simulation's, which is the time of its
-    result. No clock of the warp sees when copies land, so ``copy_done`` is None. A kernel that does not stamp its first
-    mma.sync begins to multiply with the fragment loads.
+    An mma.sync is stamped at its issue, so ``mma_end`` is earlier than in a simulation, where it is the time of the
+    result. The warp's clock cannot show when copies land, so ``copy_done`` is None. If a kernel does not stamp its
+    first mma.sync, the MMAs begin with the fragment loads.
 
     Args:
         warp: Stamps of one warp of the recorded CTA.
-        stamped: What the build stamps.
+        stamped: The events that the build stamps.
     """
     rows = range(warp.k_tiles)
     multiplies = np.where(warp.mma_begin == NOT_STAMPED, warp.ldmatrix, warp.mma_begin)
@@ -58,12 +58,12 @@ def measured_pipeline(
     warps: Sequence[WarpTimeline], stamped: Stamped, plain: LoopTime | None, instrumented: LoopTime | None
 ) -> MeasuredPipeline:
     """
-    Return the part of a timeline that a record keeps: the rows of warp 0, and the time that stamping them cost.
+    Return the part of a timeline that a record keeps: the rows of warp 0, and the cost of stamping them.
 
     Args:
         warps: Warps of the recorded CTA, warp 0 first.
-        stamped: What the build stamps.
-        plain, instrumented: Warm-loop times of the plain and of the timeline build; None where not timed.
+        stamped: The events that the build stamps.
+        plain, instrumented: Warm-loop times of the plain and of the timeline build; None if not timed.
     """
     perturbation = None
     if plain is not None and instrumented is not None:

@@ -20,7 +20,7 @@ Opcodes: TypeAlias = dict[str, dict[str, float]]
 WHERE_RECORDS_ARE = (
     "they come with gpusim's source tree, not with a wheel: run this in a folder that has its reports/measured"
 )
-"""Where to find records where there are none."""
+"""Hint of a message that finds no records: where they are."""
 
 _TREE = Path(__file__).parents[2]
 
@@ -91,12 +91,12 @@ class LoopTime:
 @dataclass(frozen=True, slots=True)
 class MeasuredPipeline:
     """
-    The pipeline that clock stamps of the timeline build show for warp 0 of CTA 0.
+    The pipeline of warp 0 of CTA 0, from clock stamps of the timeline build.
 
     Attributes:
         rows: One row for each k tile, in cycles from the CTA's start; ``copy_done`` is never observed.
-        instrumented_us: Microseconds of the timeline build in a warm loop; None where not timed.
-        perturbation: The timeline build's time over the plain build's; None where not timed.
+        instrumented_us: Microseconds of the timeline build in a warm loop; None if not timed.
+        perturbation: The timeline build's time over the plain build's; None if not timed.
         cta_cycles: Cycles of the recorded CTA from start to end.
     """
 
@@ -116,9 +116,9 @@ class Record:
         scenario: The resolved scenario, as plain data.
         scenario_sha256: Digest of the scenario.
         environment: GPU, driver and tools (``gpu.device.environment``), and the profiler's version.
-        kernel: What was launched: compiler, registers, bytes, digests of source and machine code.
-        counters: Values of one cold launch, by full ncu metric name; as read, its cycles are medians of several
-            launches where these were measured (``records.repeats``).
+        kernel: The launched kernel: compiler, registers, bytes, digests of source and machine code.
+        counters: Values of one cold launch, by full ncu metric name. ``load_record`` replaces its cycles by medians of
+            several launches if these were measured (``records.repeats``).
         opcodes: Figures by SASS opcode, of the same launch.
         missing: Reason for each part that could not be measured.
         commit, date, command: Origin of the figures.
@@ -144,18 +144,18 @@ class Record:
 
 def measured_folder() -> Path:
     """
-    Return the folder of the records: in the source tree gpusim runs from, or for a wheel under the current folder.
+    Return the folder of the records: in the source tree, or for a wheel under the current folder.
     """
     return reports_folder() / "measured"
 
 
 def reports_folder() -> Path:
-    """Return the folder of the reports, which that of the records is in."""
+    """Return the folder of the reports, in which the records' folder is."""
     return _tree() / "reports"
 
 
 def golden_folder() -> Path:
-    """Return the folder of the data that tests hold results to, beside the reports."""
+    """Return the folder of the golden data of the tests, beside the reports."""
     return _tree() / "tests" / "golden" / "data"
 
 
@@ -166,7 +166,7 @@ def _tree() -> Path:
 def to_json(record: Record) -> str:
     """Return the text of a record. Keys are in field order, and each pipeline row, counter or opcode is one line."""
     text = json.dumps(asdict(record), indent=1)
-    # Rows of numbers and the like read better, and diff smaller, on one line.
+    # Short tables, such as rows of numbers, are easier to read and to diff on one line.
     return re.sub(r"[\[{][^\[\]{}]*[\]}]", _joined, text) + "\n"
 
 
@@ -189,7 +189,7 @@ def write_record(record: Record, folder: Path) -> Path:
 
 def load_record(path: Path) -> Record:
     """
-    Read a record. Its cycles are medians of several launches where these were measured (``records.repeats``).
+    Read a record. Its cycles are medians of several launches if these were measured (``records.repeats``).
 
     Raises:
         BadInput: The file is not a record, or has another schema; or the file of the launches cannot be read.
@@ -205,7 +205,7 @@ def load_record(path: Path) -> Record:
     if set(data) != known:
         raise BadInput(f"{path}: keys must be {', '.join(sorted(known))}, got {', '.join(sorted(data))}")
     record = Record(**{key: _PARTS[key](value) if key in _PARTS else value for key, value in data.items()})
-    # A parallel split-K has the counters of both launches added up, and a record without counters has none.
+    # The counters of a parallel split-K are sums over both launches; a record without counters gets no cycles.
     return replace(record, counters={**record.counters, **repeated(path, record.date)}) if record.counters else record
 
 

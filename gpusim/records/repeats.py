@@ -1,4 +1,4 @@
-"""Knows the cycles of several cold launches of what is recorded, of which a record takes the medians."""
+"""The cycles of several cold launches of each recorded kernel. A record takes their medians."""
 
 import csv
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ REPEATS_FILE: Final = "repeats.csv"
 """Name of the file that a measurement writes, in a GPU's folder of records."""
 
 REPEATS_FILES: Final = "repeats*.csv"
-"""Names of the files that are read there: one for each time that launches were measured."""
+"""Names of the files that are read there: one for each measurement."""
 
 DATE: Final = "# date: "
-"""How the line begins that says when the launches were measured."""
+"""Beginning of the line with the date of the measurement."""
 
 REPEATED: Final = (
     "sm__cycles_elapsed.max",
@@ -25,19 +25,19 @@ REPEATED: Final = (
     "sm__cycles_active.max",
     "sm__cycles_active.min",
 )
-"""Counters of each launch. They are of one pass of ncu: those of a record are of several."""
+"""Counters of each launch, all of one pass of ncu. The counters of a record are of several passes."""
 
 
 def repeated(record: Path, date: str) -> Mapping[str, float]:
     """
-    Return medians of ``REPEATED`` over the launches of a record's kernels; nothing where they were not repeated.
+    Return medians of ``REPEATED`` over the launches of a record's kernels; empty if they were not repeated.
 
-    Launches scatter both ways (docs/cross-checking.md), and a record has only one of each counter. Launches that were
-    measured before the record are of no account: what is recorded may have changed since.
+    Launches scatter both ways (docs/cross-checking.md), and a record has only one value of each counter. Launches
+    older than the record are ignored, because the kernel may have changed since.
 
     Args:
-        record: The record's file. The launches are in ``REPEATS_FILES`` beside it; the newest that has them counts.
-        date: When the record was measured, ISO 8601.
+        record: The record's file. The launches are in ``REPEATS_FILES`` beside it; the newest one with them counts.
+        date: Date of the record, ISO 8601.
 
     Raises:
         BadInput: A file of launches cannot be read, has no date, or lacks a column.
