@@ -1,11 +1,11 @@
 """
-Simulates CUTLASS tile kernels inside an NVIDIA SM: ``load``, ``simulate`` and what else a program asks of a scenario.
+Simulates CUTLASS tile kernels inside an NVIDIA SM. Programs begin with ``load`` and ``simulate``.
 
-This file knows the version, and where each public name is defined. A name is imported when it is first used, so that
+This file knows the version, and where each public name is defined. A name is imported when it is first used, so
 ``import gpusim`` takes no time. ``__init__.pyi`` says the same to type checkers and editors; a test compares both.
 """
 
-# Nothing is imported here: an interrupt while a command begins would be a traceback.
+# Nothing is imported here: an interrupt during an import would print a traceback.
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "tune": "gpusim.verbs.tune",
     "verify": "gpusim.python.verify",
 }
-"""Public name -> the module that defines it. Whoever adds a line here adds one to ``__init__.pyi``."""
+"""Public name -> the module that defines it. ``__init__.pyi`` needs the same lines."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,6 @@
-"""``python -m gpusim`` and the installed command: an interrupt at any moment is one line and exit code 130."""
+"""``python -m gpusim`` and the installed command. An interrupt at any moment ends in one line and exit code 130."""
 
-# Nothing more is imported here: an interrupt during an import above ``main`` would be a traceback.
+# Nothing more is imported here: an interrupt during an import above ``main`` would print a traceback.
 import sys
 
 INTERRUPTED = 130
@@ -10,7 +10,7 @@ _UNWOUND_S = 0.2
 """Seconds after which an interrupt is taken for lost if the main thread handles no exception."""
 
 _NEW_OBJECTS = 400_000
-"""Objects made, less those dropped, before the collector looks for cycles: more than of a small run with pictures."""
+"""Net new objects before the garbage collector runs: more than a small run with pictures makes."""
 
 
 def main() -> int:
@@ -33,8 +33,8 @@ def _run(interrupts: list[int]) -> int:
     """
     Run the command line, and note interrupts, which raise ``KeyboardInterrupt``.
 
-    One that arrives where Python can raise nothing, as in a destructor, is delivered again a moment later, and so is
-    one that a library's C code has cleared. One that arrives when all is done is ignored.
+    Python cannot raise an interrupt in a destructor, and a library's C code may clear one: such an interrupt is
+    delivered again a moment later. An interrupt after the end of the command is ignored.
     """
     import signal  # noqa: PLC0415 # as all imports here, within the reach of ``main``
     import threading  # noqa: PLC0415
@@ -44,12 +44,12 @@ def _run(interrupts: list[int]) -> int:
     def deliver() -> None:
         if sys.platform == "win32":
             signal.raise_signal(signal.SIGINT)
-        else:  # sent to the main thread, it ends what that waits for
+        else:  # sent to the main thread, the signal ends a blocking call there
             signal.pthread_kill(main_thread, signal.SIGINT)
 
     def deliver_where_cleared() -> None:
         handled = sys._current_exceptions().get(main_thread)  # noqa: SLF001 # there is no other way
-        if handled is None or handled == (None, None, None):  # before Python 3.12 three for none
+        if handled is None or handled == (None, None, None):  # without an exception, Python before 3.12 has a tuple
             deliver()
 
     def note(number: int, _: object) -> None:
@@ -73,7 +73,7 @@ def _run(interrupts: list[int]) -> int:
 
     code = run()
     _ignore_interrupts()
-    # The system frees what is left: the collector, which looks at it once more when Python ends, is spared that.
+    # The operating system frees the memory: a last garbage collection at exit would only take time.
     import gc  # noqa: PLC0415
 
     gc.freeze()
@@ -84,7 +84,8 @@ def _ignore_interrupts() -> None:
     """
     Ignore further interrupts, and have Python forget the last one.
 
-    Python remembers one that left code given as text, which dataclasses are made by, and kills itself in the end.
+    If an interrupt leaves code that is executed from text, as dataclasses do, Python remembers it and kills itself at
+    exit.
     """
     import signal  # noqa: PLC0415
 
@@ -94,10 +95,10 @@ def _ignore_interrupts() -> None:
 
 def _prepare() -> None:
     """
-    Spare the process what costs a small run a quarter of its time; who imports gpusim decides on that alone.
+    Set up the process so that a small run takes three quarters of the time. ``import gpusim`` alone does not do this.
 
-    NumPy's BLAS starts a thread on every core, which spins for a tenth of a second whether or not matrices come. And
-    what a run makes by the hundred thousand are rows without cycles, which the collector would visit again and again.
+    NumPy's BLAS would start a thread on every core, which spins for a tenth of a second even without work. And the
+    garbage collector would visit hundreds of thousands of rows, which have no reference cycles, again and again.
     """
     import gc  # noqa: PLC0415
     import os  # noqa: PLC0415

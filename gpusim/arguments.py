@@ -1,4 +1,4 @@
-"""Checks what a program hands to a public function: an error names the argument, what is allowed and what it is."""
+"""Checks the arguments of public functions. An error names the argument, the allowed values and the given one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
@@ -8,10 +8,10 @@ from typing import Any, Final, TypeVar
 from gpusim.errors import BadInput
 
 MOST_JOBS: Final = 1024
-"""Most processes that can be asked for."""
+"""Largest number of processes."""
 
 MOST_SEED: Final = (1 << 64) - 1
-"""Greatest seed of random tensors."""
+"""Largest seed of random tensors."""
 
 _MOST_SHOWN = 60
 _MOST_DEEP = 20
@@ -30,10 +30,10 @@ def refusal(name: str, rule: str, value: object) -> BadInput:
 
 def integer(name: str, value: object) -> int:
     """
-    Return an integer, which may be one of NumPy's.
+    Return an argument that is an integer, of Python or NumPy.
 
     Raises:
-        BadInput: It is none.
+        BadInput: It is not an integer.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise refusal(name, "an integer", value)
@@ -42,10 +42,10 @@ def integer(name: str, value: object) -> int:
 
 def whole_number(name: str, value: object, least: int, most: int) -> int:
     """
-    Return an integer, which may be one of NumPy's.
+    Return an argument that is an integer in a range, of Python or NumPy.
 
     Raises:
-        BadInput: It is none, or not between ``least`` and ``most``.
+        BadInput: It is not an integer, or not between ``least`` and ``most``.
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
         raise refusal(name, f"an integer of {least} to {most}", value)
@@ -54,7 +54,7 @@ def whole_number(name: str, value: object, least: int, most: int) -> int:
 
 def flag(name: str, value: object) -> bool:
     """
-    Return a truth value, which may be one of NumPy's.
+    Return an argument that is a truth value, of Python or NumPy.
 
     Raises:
         BadInput: It is neither true nor false.
@@ -67,7 +67,7 @@ def flag(name: str, value: object) -> bool:
 
 def exactness(value: object) -> bool | None:
     """
-    Return ``exact`` of a simulation.
+    Return the argument ``exact`` of a simulation.
 
     Raises:
         BadInput: It is neither true, nor false, nor None.
@@ -80,10 +80,10 @@ def exactness(value: object) -> bool | None:
 
 def word(name: str, value: object, allowed: Sequence[_WordT]) -> _WordT:
     """
-    Return one of a few words.
+    Return an argument that is one of the allowed words.
 
     Raises:
-        BadInput: It is none of them.
+        BadInput: It is not one of them.
     """
     found = next((one for one in allowed if isinstance(value, str) and one == value), None)
     if found is None:
@@ -93,10 +93,10 @@ def word(name: str, value: object, allowed: Sequence[_WordT]) -> _WordT:
 
 def text(name: str, value: object) -> str:
     """
-    Return a text.
+    Return an argument that is a text.
 
     Raises:
-        BadInput: It is none.
+        BadInput: It is not a text.
     """
     if not isinstance(value, str):
         raise refusal(name, "text", value)
@@ -105,10 +105,10 @@ def text(name: str, value: object) -> str:
 
 def texts(name: str, value: object, rule: str) -> tuple[str, ...]:
     """
-    Return several texts.
+    Return an argument that is a sequence of texts.
 
     Raises:
-        BadInput: It is one text, or something else than texts.
+        BadInput: It is a single text, or not a sequence of texts.
     """
     found = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping) else None
     if found is None or not all(isinstance(one, str) for one in found):
@@ -118,10 +118,10 @@ def texts(name: str, value: object, rule: str) -> tuple[str, ...]:
 
 def path(name: str, value: object) -> Path:
     """
-    Return a path.
+    Return an argument that is a path.
 
     Raises:
-        BadInput: It is neither a ``Path`` nor a text, or it is empty, or the system can have no such path.
+        BadInput: It is neither a ``Path`` nor a text, or it is empty, or no path of the operating system.
     """
     if isinstance(value, str | Path) and str(value) and "\0" not in str(value):
         try:
@@ -134,7 +134,7 @@ def path(name: str, value: object) -> Path:
 
 def function(name: str, value: Any) -> Callable[..., Any] | None:
     """
-    Return a function, or None.
+    Return an argument that is a function or None.
 
     Raises:
         BadInput: It cannot be called.
@@ -146,20 +146,20 @@ def function(name: str, value: Any) -> Callable[..., Any] | None:
 
 def overrides_of(value: object) -> tuple[str, ...]:
     """
-    Return settings ``key=value``.
+    Return an argument that is a sequence of settings ``key=value``.
 
     Raises:
-        BadInput: They are no texts.
+        BadInput: They are not texts.
     """
     return texts("overrides", value, 'a list of settings, such as ["kernel.stages=4"]')
 
 
 def plain_table(name: str, value: Mapping[Any, Any]) -> dict[str, Any]:
     """
-    Return a table of plain data in the form that ``tomllib`` returns: what is NumPy's or a path becomes Python's.
+    Return a table of plain data as ``tomllib`` would return it: NumPy's values and paths are converted.
 
     Raises:
-        BadInput: A key is no text, or a value is no data.
+        BadInput: A key is not a text, or a value is not plain data.
     """
     table: dict[str, Any] = _plain_data(name, value, 0)
     return table
@@ -182,7 +182,7 @@ def _plain_data(name: str, value: Any, depth: int) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number, a truth value, an array or a path as Python's own; whatever else is returned as it is."""
+    """Return a NumPy number, truth value or array, or a path, as plain data; return any other value unchanged."""
     if isinstance(value, bool):
         return value
     if isinstance(value, Integral):

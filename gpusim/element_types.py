@@ -31,7 +31,7 @@ TURING: Final[frozenset[tuple[str, Shape]]] = frozenset(
     {("f16", (16, 8, 8)), *((ab, (8, 8, 16)) for ab in ("s8", "u8")), *((ab, (8, 8, 32)) for ab in ("s4", "u4"))}
 )
 """
-The (operand type, shape) of each mma.sync that sm_75 has; all others need sm_80.
+The (operand type, shape) of each mma.sync of sm_75; all others need sm_80.
 
 Source: PTX ISA, mma, target notes.
 """
@@ -47,7 +47,7 @@ OUTPUTS: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("u4", "s32"): ("s32", "u4"),
 }
 """
-Output types for each (operand type, accumulator type): the accumulator's type or the operands', as CUTLASS has them.
+Output types for each (operand type, accumulator type): the accumulator's type or the operands', as in CUTLASS.
 """
 
 INTEGERS: Final = frozenset({"s8", "u8", "s4", "u4", "s32"})
@@ -138,7 +138,7 @@ def ptx_name(ab: str, accumulator: str, instruction: Shape) -> str:
 
 def is_emulated(ab: str, compute_capability: int) -> bool:
     """
-    Return whether the assembler replaces the mma.sync by other instructions, which it does for 4 bits from sm_90 on.
+    Return whether the assembler replaces the mma.sync by other instructions: it does for 4-bit types from sm_90 on.
 
     ptxas 13 for sm_90 unpacks both 4-bit operands to 8 bits (some 190 instructions) and issues 8-bit IMMA.
     """

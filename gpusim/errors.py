@@ -1,8 +1,8 @@
 """
-The errors gpusim raises on purpose, the exit code each one means, and what messages make of names.
+The errors that gpusim raises on purpose, their exit codes, and the escaping of names in messages.
 
-A name may have any character. In a message each stands in its place, and those that would break the line or steer a
-terminal as their escapes.
+A name may have any character. A message shows each character, but escapes those that would end the line or control a
+terminal.
 """
 
 import sys
@@ -11,20 +11,20 @@ from difflib import get_close_matches
 from unicodedata import category
 
 _STEERING = {"Cc", "Cs", "Zl", "Zp"}
-"""Categories of control characters, of bytes that are no UTF-8, and of ends of lines."""
+"""Categories of control characters, of bytes that are not UTF-8, and of line ends."""
 
 _TURNING = {*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"}
-"""Characters that turn the direction of what follows."""
+"""Characters that change the direction of the following text."""
 
 _LEAST_BYTE, _MOST_BYTE = 0xDC80, 0xDCFF
-"""What stands for a byte that is no UTF-8, in names that the system gives."""
+"""Range of the code points for bytes that are not UTF-8, in names from the operating system."""
 
 _LEAST_LIKENESS = 0.5
 _LEAST_PART = 3
 
 
 def printable(text: str) -> str:
-    """Return a text in one line that is safe to print: whatever would break it or steer a terminal is escaped."""
+    """Return a text as one line that is safe to print: line ends and terminal controls are escaped."""
     if text.isprintable():
         return text
     return "".join(_escaped(one) if category(one) in _STEERING or one in _TURNING else one for one in text)
@@ -38,10 +38,10 @@ def _escaped(character: str) -> str:
 
 class GpusimError(Exception):
     """
-    Base class of every error meant for the user, who is shown one printable line and no traceback.
+    Base class of every error for the user. It is shown as one printable line, without a traceback.
 
     Attributes:
-        exit_code: Exit status of the process when this error ends a command.
+        exit_code: Exit status of a command that this error ends.
     """
 
     exit_code = 1
@@ -56,7 +56,7 @@ class CannotRun(GpusimError):
 
 
 class Unsupported(CannotRun):
-    """Machine code has something that gpusim does not decode or emulate; the message names it."""
+    """gpusim cannot decode or emulate a part of the machine code; the message names it."""
 
 
 class BadInput(GpusimError):
@@ -72,7 +72,7 @@ class CheckFailed(GpusimError):
 
 
 class Interrupted(GpusimError):
-    """The user interrupted the work; the message says what is kept. The exit code is what shells expect."""
+    """The user interrupted the work; the message says what is kept. The exit code is the one that shells expect."""
 
     exit_code = 130
 
@@ -92,8 +92,8 @@ def missing_extra(what: str, extra: str) -> CannotRun:
     Return the error about an optional library that is not installed.
 
     Args:
-        what: What needs it.
-        extra: Extra of gpusim that installs it.
+        what: The feature that needs the library.
+        extra: Extra of gpusim that installs the library.
     """
     return CannotRun(f"{what} needs an optional library: pip install 'gpusim[{extra}]'")
 
@@ -103,7 +103,7 @@ def nearest(name: str, allowed: Iterable[str]) -> str | None:
     Suggest the allowed name that a misspelled name most resembles, ignoring case.
 
     Args:
-        name: The name as it was given.
+        name: The misspelled name.
         allowed: The names to choose from.
 
     Returns:

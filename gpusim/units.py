@@ -1,4 +1,4 @@
-"""Sizes that every NVIDIA GPU from sm_70 on shares: of warps, words, vectors, sectors, cache lines and TPCs."""
+"""Sizes that are equal on all NVIDIA GPUs from sm_70 on: warps, words, vectors, sectors, cache lines and TPCs."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ SECTOR_BYTES: Final = 32
 SECTOR_BITS: Final = 8 * SECTOR_BYTES
 
 LINE_BYTES: Final = 128
-"""Bytes of one L1 line, the most one request can ask for; also the width of all 32 shared-memory banks together."""
+"""Bytes of one L1 line, the most that one request covers; also the width of all 32 shared-memory banks together."""
 
 LINE_BITS: Final = 8 * LINE_BYTES
 

@@ -19,20 +19,19 @@ def compare(
     *sides: ComparedSide | Result | ScenarioSource, exact: bool | None = None, stream: StreamName = "auto"
 ) -> Comparison:
     """
-    Set two or more sides beside each other: what differs in the scenarios, and what that did to every figure.
+    Compare two or more sides: the keys in which their scenarios differ, and every figure that two sides have.
 
     Args:
-        *sides: Run directories, runs, results, and scenarios: what ``gpusim.load`` takes, which is simulated now. A
-            profile of Nsight Compute is a side that ``gpusim.measure.compare.profiled_side`` makes.
-        exact: True simulates every CTA of a scenario, False some for all; None chooses by the number of instructions.
+        *sides: Run directories, runs, results, and scenarios. A scenario is anything that ``gpusim.load`` takes; it is
+            simulated now. ``gpusim.measure.compare.profiled_side`` makes a side of an Nsight Compute profile.
+        exact: True simulates every CTA of a scenario, False samples; None chooses by the number of instructions.
         stream: Origin of the instruction streams of scenarios, as of ``gpusim.simulate``.
 
     Returns:
-        The comparison; ``metric(name)`` is one figure of all sides, the first side being what the others are set
-        against.
+        The comparison. ``metric(name)`` is one figure of all sides; ratios are those to the first side.
 
     Raises:
-        BadInput: There is one side, or none; or a side is nothing that can be compared.
+        BadInput: There are fewer than two sides, or a side cannot be compared.
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
 
     >>> compare("gemm_ragged", load("gemm_ragged", ["kernel.stages=4"])).differences[0].values

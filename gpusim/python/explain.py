@@ -22,12 +22,12 @@ def explain(what: Result | ScenarioSource, *, exact: bool | None = None, stream:
     Args:
         what: A run directory, a run or result, or what ``gpusim.load`` takes: a file, the name of a shipped scenario,
             data.
-        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions, or of a
-            run as it was simulated.
-        stream: Origin of the instruction streams, as of ``gpusim.simulate``; of a run, its own.
+        exact: True simulates every CTA, False samples. None does as the run did, or chooses by the number of warp
+            instructions of a scenario.
+        stream: Origin of the instruction streams, as of ``gpusim.simulate``; a run keeps its own.
 
     Raises:
-        BadInput: The scenario is wrong, its machine cannot run this kernel, or the run is of a user's machine code.
+        BadInput: The scenario is wrong, its machine cannot run this kernel, or the run has a user's machine code.
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
 
     >>> explain("gemm_ragged").budget.losses[0].what

@@ -1,4 +1,4 @@
-"""A run to look at: its result with the timeline behind it, as tables, pictures, a notebook's HTML, and traces."""
+"""A run: a result with its timeline, as tables, pictures, a notebook's HTML, and traces."""
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -27,12 +27,12 @@ TraceName: TypeAlias = Literal["perfetto", "kanata"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(Result):
     """
-    The result of one run, and what the run observed of one CTA.
+    The result of one run, and the timeline of one CTA.
 
-    A notebook shows it as its verdict and a small table.
+    A notebook shows its verdict and a small table.
 
     Attributes:
-        name: Name of the scenario; empty for one made of data.
+        name: Name of the scenario; empty if it was made from data.
         timeline: Spans of the watched CTA.
     """
 
@@ -40,7 +40,7 @@ class Run(Result):
     timeline: Timeline = field(repr=False, compare=False)
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal runs have equal hashes."""
         return hash(self.result())
 
     def result(self) -> Result:
@@ -49,18 +49,18 @@ class Run(Result):
 
     def plot(self, picture: PictureName) -> "Axes":
         """
-        Draw a picture as ``gpusim plot`` does, into a new figure of pyplot's.
+        Draw a picture as ``gpusim plot`` does, into a new pyplot figure.
 
         Args:
-            picture: "overlap" (stages that fill while others are read), "conflicts" (lanes that meet in a bank),
-                "stalls" (why warps wait) or "roofline".
+            picture: "overlap" (ring slots that fill while others are read), "conflicts" (lanes that conflict in a
+                bank), "stalls" (why warps wait) or "roofline".
 
         Returns:
-            The first axes of the picture; ``axes.figure`` has them all, to be changed or saved.
+            The first axes of the picture. ``axes.figure`` has all of them; you can change or save it.
 
         Raises:
             BadInput: There is no such picture.
-            CannotRun: The result has nothing to show in it.
+            CannotRun: The result lacks the data of this picture.
         """
         from gpusim.report.style import new_figure  # noqa: PLC0415 - matplotlib is slow to import
         from gpusim.verbs.pictures import draw_picture  # noqa: PLC0415 - the same
@@ -75,10 +75,10 @@ class Run(Result):
         Args:
             path: The file.
             trace_format: "perfetto" or "kanata".
-            replace: Replace an earlier file of gpusim's. Other files are never replaced.
+            replace: Replace an existing file that gpusim has made. Other files are never replaced.
 
         Raises:
-            BadInput: There is no such format, or something is there that may not be replaced.
+            BadInput: There is no such format, or ``path`` exists and may not be replaced.
             CannotRun: The file cannot be written.
         """
         from gpusim.verbs.pictures import write_trace  # noqa: PLC0415 - its room is slow to import

@@ -9,7 +9,7 @@ from gpusim.verbs import simulate as verb
 from gpusim.verbs.load import ScenarioSource, load
 
 StreamName: TypeAlias = Literal["auto", "estimated", "compiled"]
-"""Origins of instruction streams that can be asked for."""
+"""Origins of instruction streams to choose from."""
 
 
 def simulate(
@@ -24,17 +24,17 @@ def simulate(
 
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
-        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
-        stream: Origin of the instruction streams. "auto" is compiled where all are shipped or made by a compiler.
-        engine: Which execution of the simulator's core; "auto" is the compiled one where it was built.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
+        stream: Origin of the instruction streams. "auto" is compiled if all are shipped or a compiler makes them.
+        engine: Execution of the simulator's core; "auto" is the compiled one if it was built.
 
     Returns:
         The result, with the timeline of the watched CTA.
 
     Raises:
         BadInput: The scenario is wrong, or its machine cannot run this kernel.
-        CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed; or the compiled core
-            was asked for and is not there.
+        CannotRun: A stream must be compiled, but is not shipped, and no compiler is installed; or ``engine`` is
+            "compiled" and the core was not built.
         CheckFailed: A compiled kernel does not execute its schedule.
 
     >>> simulate("gemm_ragged").ctas

@@ -10,7 +10,7 @@ from gpusim.verbs import verify as verb
 from gpusim.verbs.load import ScenarioSource, load
 
 _DRAWN = 1 << 32
-"""Seeds that are drawn lie below."""
+"""Upper limit of drawn seeds."""
 
 
 def verify(
@@ -26,17 +26,17 @@ def verify(
 
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
-        seed: Seed of the random tensors. None draws one, which the report has, so that the same call can be repeated.
+        seed: Seed of the random tensors. None draws one; the report states it, so the call can be repeated.
         mutate: Name of a mutation that breaks the schedule on purpose, such as "missing_barrier".
         reference_check: Compare the output with the reference; False only looks for hazards.
         save_tensors: Folder to write the tensors to; None does not write them.
 
     Returns:
-        The report; ``ok`` says whether every check held. A check that fails raises nothing.
+        The report; ``ok`` says whether every check passed. A failed check raises nothing.
 
     Raises:
-        BadInput: The scenario is wrong, there is no such mutation, it finds nothing to break, or the folder already
-            holds tensors.
+        BadInput: The scenario is wrong, there is no such mutation, the mutation has nothing to break, or the folder
+            already holds tensors.
         CannotRun: A tensor cannot be written.
 
     >>> verify("gemm_ragged").ok
