@@ -1,6 +1,6 @@
 """
-What is asked of a scenario as a whole: load it, simulate it, verify it, compare it, explain it, draw its run.
+Operations on a whole scenario: load it, simulate it, verify it, compare it, explain it, draw its run.
 
-Its face is one function for each question, from a scenario to its answer. It never names a
-family: what differs between kernels, the registry's family answers.
+Its face is one function for each operation, from a scenario to its answer. It never names a family: a family of the
+registry answers all that differs between kernels.
 """

@@ -1,4 +1,4 @@
-"""Compares runs, scenarios and profiles: what differs in the scenarios, and what that did to every figure."""
+"""Compares runs, scenarios and profiles: the keys in which the scenarios differ, and every figure of both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,7 +19,7 @@ from gpusim.scenario.models import Scenario
 from gpusim.verbs.simulate import simulate
 
 SideKind: TypeAlias = Literal["run", "scenario", "ncu"]
-"""Where a side's figures come from: a run directory or a result, a scenario that is simulated now, or ncu's report."""
+"""Origin of a side's figures: a run directory or a result, a scenario that is simulated now, or an ncu report."""
 
 MISSING: Final = "-"
 """Value of a key that a side's scenario does not have."""
@@ -51,10 +51,10 @@ class ComparedSide:
 
     Attributes:
         name: Its name, for a reader.
-        kind: Where its figures come from.
+        kind: Origin of its figures.
         result: The simulated result; None for a profile.
         profiled: The profile; None for a result.
-        timeline: What the watched CTA did; None for a profile or a bare result.
+        timeline: Timeline of the watched CTA; None for a profile or a bare result.
     """
 
     name: str
@@ -71,7 +71,7 @@ class ComparedSide:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A key in which scenarios differ, with its value in each side; ``MISSING`` where a side has none."""
+    """A key in which scenarios differ, with its value in each side; ``MISSING`` if a side has none."""
 
     key: str
     values: tuple[Any, ...]
@@ -85,7 +85,7 @@ class Metric:
     Attributes:
         name: Name of the figure; a counter has its full ncu metric name.
         unit: Its unit; empty for a count.
-        values: Its value in each side; None where a side lacks it.
+        values: Its value in each side; None if a side lacks it.
     """
 
     name: str
@@ -94,13 +94,13 @@ class Metric:
 
     @property
     def deltas(self) -> tuple[float | None, ...]:
-        """Value less that of the first side, for each side; None where either lacks it."""
+        """Value less that of the first side, for each side; None if either lacks it."""
         first = self.values[0]
         return tuple(None if first is None or value is None else value - first for value in self.values)
 
     @property
     def ratios(self) -> tuple[float | None, ...]:
-        """Value over that of the first side, for each side; None where either lacks it or the first is 0."""
+        """Value over that of the first side, for each side; None if either lacks it or the first is 0."""
         first = self.values[0]
         return tuple(None if not first or value is None else value / first for value in self.values)
 
@@ -113,15 +113,14 @@ class Metric:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """
-    Sides beside each other.
+    A comparison of sides.
 
     Attributes:
-        sides: What is compared; the first is what the others are set against.
+        sides: The compared sides. Ratios and deltas are those to the first one.
         differences: Keys in which the scenarios differ, and the streams if these do.
         metrics: Every figure that at least two sides have.
-        bounds: What bounds each side, in words; empty for a profile.
-        machines: Machine of each side; None for a profile, and where its figures are no longer at hand: its file is
-            gone, or says something else by now.
+        bounds: The bound of each side, in words; empty for a profile.
+        machines: Machine of each side; None for a profile, and if the machine's file is gone or has changed since.
     """
 
     sides: tuple[ComparedSide, ...]
@@ -136,7 +135,7 @@ class Comparison:
         return figure_differences(self.machines)
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal comparisons have equal hashes."""
         return hash((self.bounds, tuple(side.name for side in self.sides), len(self.metrics)))
 
     def metric(self, name: str) -> Metric:
@@ -155,7 +154,7 @@ class Comparison:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``gpusim compare --json`` prints."""
+        """Return the comparison as plain data, as ``gpusim compare --json`` prints it."""
         return {
             "sides": [side.to_dict() for side in self.sides],
             "differences": [{"key": one.key, "values": list(one.values)} for one in self.differences],
@@ -185,13 +184,13 @@ def compare(
     Compare two or more sides.
 
     Args:
-        *sides: Run directories, scenarios by file or shipped name, scenarios, results, or sides made before. A profile
-            is a side made before (``gpusim.measure.compare.profiled_side``).
+        *sides: Run directories, scenarios by file or shipped name, scenarios, results, or ready sides. A profile is a
+            ready side (``gpusim.measure.compare.profiled_side``).
         exact, stream: As of ``simulate``, for scenarios.
         progress: Called with a line about each simulation.
 
     Raises:
-        BadInput: There is one side, or none, or a text names nothing.
+        BadInput: There are fewer than two sides, or a text names nothing.
     """
     if len(sides) < 2:
         raise BadInput(f"a comparison needs two sides or more, got {len(sides)}")
@@ -212,8 +211,8 @@ def side_of(
     Make a side; arguments and errors are those of ``compare``.
 
     Args:
-        what: What the side is.
-        name: Its name; empty takes that of the file or folder, or of the kind of problem.
+        what: The content of the side.
+        name: Its name; empty takes the name of the file or folder, or of the kind of problem.
         exact, stream, progress: As of ``compare``.
     """
     if isinstance(what, ComparedSide):
@@ -237,14 +236,14 @@ def changed_side(
     side: ComparedSide, settings: Sequence[str], scenario: Scenario, *, exact: bool | None, stream: str = "auto"
 ) -> ComparedSide:
     """
-    Return the side that settings make of another.
+    Return a side with other settings.
 
     Args:
         side: A simulated side.
         settings: The settings, as ``--set`` takes them, for the name.
         scenario: Its scenario with the settings.
         exact: As of ``simulate``.
-        stream: Likewise; "auto" is the origin of the side's streams, or "estimated" where they cannot be compiled.
+        stream: Likewise; "auto" is the origin of the side's streams, or "estimated" if they cannot be compiled.
     """
     if stream == "auto" and side.result is not None and side.result.stream == "estimated":
         stream = "estimated"
@@ -252,7 +251,7 @@ def changed_side(
     return ComparedSide(", ".join(settings), "scenario", result, timeline=timeline)
 
 
-# --- what differs ---
+# --- differences of the scenarios ---
 
 
 def flattened(scenario: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -276,7 +275,7 @@ def _differences(sides: Sequence[ComparedSide]) -> Iterator[Difference]:
 
 
 def _machine(side: ComparedSide) -> Machine | None:
-    """Return the machine of a side, if the figures that it was simulated with are at hand."""
+    """Return the machine of a side; None if the figures that it was simulated with are no longer known."""
     if side.result is None:
         return None
     try:
@@ -286,7 +285,7 @@ def _machine(side: ComparedSide) -> Machine | None:
     return machine if machine.digest() == side.result.machine.get("digest") else None
 
 
-# --- what that did ---
+# --- figures ---
 
 
 def _metrics(sides: Sequence[ComparedSide]) -> Iterator[Metric]:
@@ -298,7 +297,7 @@ def _metrics(sides: Sequence[ComparedSide]) -> Iterator[Metric]:
 
 
 def _figures(side: ComparedSide) -> dict[tuple[str, str], float]:
-    """Return every figure of a side by name and unit, those that matter most first."""
+    """Return every figure of a side by name and unit, the most important first."""
     if side.result is not None:
         return dict(_of_result(side.result))
     return {} if side.profiled is None else dict(_of_profile(side.profiled))
@@ -345,7 +344,7 @@ def _of_profile(profiled: Profiled) -> Iterator[tuple[tuple[str, str], float]]:
 
 
 def unit_of_metric(metric: str) -> str:
-    """Return the unit of one of ncu's metrics, which its name tells; empty for a count."""
+    """Return the unit of one of ncu's metrics, from its name; empty for a count."""
     for word, unit in (("cycles", "cycles"), ("bytes", "bytes"), (".pct", "%"), ("sectors", "sectors")):
         if word in metric:
             return unit

@@ -28,11 +28,11 @@ class Explanation:
 
     Attributes:
         verdict: What limits it, in one sentence.
-        sentences: The explanation, one sentence for each matter.
+        sentences: The explanation, one sentence for each topic.
         bound: What bounds it: a resource's use of its peak, else the largest stall reason.
         budget: Where the time of all SMs goes. Losses and useful multiplications sum to 100 per cent.
         resources: Use of every resource's peak, the most used first.
-        occupancy: CTAs that an SM holds, and what allows no more.
+        occupancy: CTAs that an SM holds, and the resource that limits them.
         what_if: Changes with their simulated gain, the largest first.
         conflicts: The worst collision of each operation that has bank conflicts, with layouts that remove it.
         counters: ncu's counters that show the conflicts, and those that count something else.
@@ -51,11 +51,11 @@ class Explanation:
     result: Result
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal explanations have equal hashes."""
         return hash((self.verdict, self.sentences))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``gpusim explain --json`` prints."""
+        """Return the explanation as plain data, as ``gpusim explain --json`` prints it."""
         return {
             "scenario": self.result.scenario,
             "stream": self.result.stream,
@@ -90,12 +90,12 @@ def explain(
 
     Args:
         what: The scenario, or a result, whose scenario is simulated again with a stream of the same origin.
-        exact: As of ``simulate``; of a result, as it was simulated.
-        stream: As of ``simulate``; of a result, its own.
+        exact: As of ``simulate``; a result is simulated as it was before.
+        stream: As of ``simulate``; a result keeps its own.
         progress: Called with a line about each phase.
 
     Raises:
-        BadInput: The machine cannot run this kernel, or the result is of a user's machine code.
+        BadInput: The machine cannot run this kernel, or the result has a user's machine code.
         CannotRun: Streams are to be compiled, but one is not shipped and no compiler is installed.
     """
     say = progress or (lambda _: None)
@@ -120,7 +120,7 @@ def explanation(
     exact: bool | None,
     say: Callable[[str], None],
 ) -> Explanation:
-    """Explain what has been simulated; arguments as of ``explain``."""
+    """Explain a simulated scenario; arguments as of ``explain``."""
     say("taking obstacles away one after another")
     trials = Trials(launches, exact=exact)
     shares = budget(trials)
@@ -143,7 +143,7 @@ def explanation(
 
 
 def _axes(scenario: Scenario) -> str:
-    """Return the extents of a product beside those of its tiles, in words; empty without such tiles."""
+    """Return the extents of a product and of its tiles, in words; empty without such tiles."""
     extents: Mapping[str, int] | None = getattr(getattr(scenario, "problem", None), "extents", None)
     kernel = scenario.resolved()["kernel"]
     if extents is None or "threadblock" not in kernel:

@@ -1,4 +1,4 @@
-"""Finds the keys of scenarios by kind of problem, and those of machine files, and says what each may be."""
+"""Finds the keys of scenarios by kind of problem, and those of machine files, with their allowed values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from gpusim.machine.keys import FigureKey, figure_key, figure_keys
 from gpusim.scenario.keys import ScenarioKey, shared_keys
 
 _MACHINE = "machine"
-"""What stands for the keys of machine files, and begins their names in ``--set``."""
+"""Name of all keys of machine files, and first part of their names in ``--set``."""
 
 _WIDTH = 100
 _INDENT = 4
@@ -20,12 +20,12 @@ _INDENT = 4
 @dataclass(frozen=True, slots=True)
 class KeysReport:
     """
-    Keys that were asked for.
+    The requested keys.
 
     Attributes:
         scenarios: Keys of scenarios by kind.
         figures: Keys of machine files.
-        whole: Whether the keys of all kinds were asked for.
+        whole: Whether the keys of all kinds were requested.
     """
 
     scenarios: Mapping[str, tuple[ScenarioKey, ...]]
@@ -33,14 +33,14 @@ class KeysReport:
     whole: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the keys as plain data, which is what ``gpusim keys --json`` prints."""
+        """Return the keys as plain data, as ``gpusim keys --json`` prints them."""
         return {
             "scenario": {kind: [asdict(key) for key in keys] for kind, keys in self.scenarios.items()},
             "machine": [_figure(key) for key in self.figures],
         }
 
     def text(self) -> str:
-        """Return the keys as text; one that several kinds have stands once."""
+        """Return the keys as text. A key of several kinds is listed once."""
         return "\n".join(_lines(self))
 
 
@@ -49,7 +49,7 @@ def keys_report(what: str | None) -> KeysReport:
     Find keys.
 
     Args:
-        what: A kind of problem, "machine", a key, or a table of keys; None is every kind.
+        what: A kind of problem, "machine", a key, or a table of keys; None means every kind.
 
     Raises:
         BadInput: There is no such kind, key or table.
@@ -64,7 +64,7 @@ def keys_report(what: str | None) -> KeysReport:
 
 
 def _scenario_keys(what: str | None) -> dict[str, tuple[ScenarioKey, ...]]:
-    """Return keys by kind: those of a kind, those of this name or in this table, or all."""
+    """Return keys by kind: all keys, or those of one kind, or those with a name or in a table."""
     every = {kind.name: kind.listed() for kind in kinds()}
     if what is None or what in every:
         return every if what is None else {what: every[what]}
@@ -73,7 +73,7 @@ def _scenario_keys(what: str | None) -> dict[str, tuple[ScenarioKey, ...]]:
 
 
 def _machine_keys(what: str | None) -> tuple[FigureKey, ...]:
-    """Return the keys of machine files: all of "machine", else of that name or table, with "machine." or without."""
+    """Return keys of machine files: all for "machine", else those with a name or in a table; "machine." is optional."""
     if what is None:
         return ()
     name, own = what.removeprefix(f"{_MACHINE}."), figure_key(what.removeprefix(f"{_MACHINE}."))
@@ -88,7 +88,7 @@ def _all_keys() -> Iterator[str]:
 
 
 def _is_in(key: str, table: str) -> bool:
-    """Return whether a key is this one, stands in the table, or ends with it as its last parts."""
+    """Return whether a key equals ``table``, is in that table, or ends with it as its last parts."""
     return key == table or key.startswith(f"{table}.") or key.endswith(f".{table}")
 
 
@@ -119,14 +119,14 @@ def _lines(report: KeysReport) -> Iterator[str]:
 
 
 def _values_of(key: ScenarioKey) -> str:
-    """Return what a key's value may be and what it is by default, in words."""
+    """Return the allowed values and the default of a key, in words."""
     if key.required:
         return f"{key.values}; must be given"
     return f"{key.values}; default {key.default}" if key.default else key.values
 
 
 def _figure_values(key: FigureKey) -> str:
-    """Return what a figure's value may be, its unit, what zero means, and which table a file may leave out."""
+    """Return the allowed values and the unit of a figure, the meaning of zero, and its table if that is optional."""
     unit = "" if key.unit.name == "bool" else f", {key.unit.name}"
     zero = f"; 0: {key.unit.zero}" if key.unit.zero else ""
     return f"{key.allowed}{unit}{zero}" + (f"; optional: {key.table}" if key.table else "")

@@ -1,4 +1,4 @@
-"""Loads the scenario that a caller means: a file, a shipped scenario, the name of a CUTLASS kernel, or plain data."""
+"""Loads a scenario from a file, a shipped name, the name of a CUTLASS kernel, or plain data."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpusim.scenario.cutlass_name import PREFIX
 from gpusim.scenario.models import Scenario, is_scenario
 
 ScenarioSource: TypeAlias = Scenario | str | Path | Mapping[str, Any]
-"""What a scenario can be loaded from; ``load`` says how each is read."""
+"""Source of a scenario; ``load`` says how each type is read."""
 
 
 def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
@@ -21,7 +21,7 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
     Args:
         source: The path of a TOML file; the name of a shipped scenario; the name of a kernel, as CUTLASS's profiler
             prints it; data as ``tomllib`` returns it, in which numbers may be NumPy's; or a scenario.
-        overrides: Settings ``key=value``, as the command line's ``--set`` takes them. The last one of a key holds.
+        overrides: Settings ``key=value``, as the command line's ``--set`` takes them. The last one for a key counts.
 
     Raises:
         BadInput: There is no such file, name or key, or a check does not hold. The message is one line.
@@ -43,5 +43,5 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
 
 
 def is_kernel_name(text: str) -> bool:
-    """Return whether a text is a kernel's name: it begins like one and is no file."""
+    """Return whether a text is a kernel's name: it begins like one and is not a file."""
     return text.startswith(PREFIX) and not text.endswith(".toml") and not Path(text).exists()

@@ -1,4 +1,4 @@
-"""Says what a machine file states: every figure with its unit, kind and source, and how many kernels were recorded."""
+"""Reports a machine: every figure with its unit, kind and source, and the number of its recorded kernels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,13 +17,13 @@ class MachineReport:
     Attributes:
         name: Name of the shipped machine, or stem of the file.
         title: The GPU.
-        digest: Digest of the machine, which results state, too.
+        digest: Digest of the machine, as in results.
         sms: Number of SMs.
         clock_mhz: Clock of the SMs, MHz.
         counts: Number of figures of each kind.
         figures: Every figure, in the order of the file's keys.
         sources: Title of each source, by its key.
-        records: Kernels that were measured on it and whose records are at hand; 0 where none are.
+        records: Number of available records of kernels that were measured on it.
     """
 
     name: str
@@ -37,7 +37,7 @@ class MachineReport:
     records: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, which is what ``gpusim machine NAME --json`` prints."""
+        """Return the report as plain data, as ``gpusim machine NAME --json`` prints it."""
         data: dict[str, Any] = plain(self)
         return data
 

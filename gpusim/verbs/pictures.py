@@ -1,4 +1,4 @@
-"""Draws the pictures of a run and writes its traces: which family's chart, which description, which machine."""
+"""Draws the pictures of a run and writes its traces, with its family's chart, its description and its machine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -35,12 +35,12 @@ class _Shown:
         self.words = described(self.scenario, result, name)
 
     def program(self) -> WarpProgram | None:
-        """Return what the watched warps execute; None where it is not known."""
+        """Return the program of the watched warps; None if it is not known."""
         return watched_program(self.scenario, self.result, self.timeline)
 
 
 def described(scenario: Scenario, result: Result, name: str = "") -> Words:
-    """Return what pictures say of a run: its scenario in words, its name, and what holds it back."""
+    """Return the description of a run for pictures: its scenario in words, its name, and what limits it."""
     words = family_of(scenario).words(scenario)
     return replace(words, name=name, verdict=verdict(result, use_of(result, load_machine(scenario.machine))))
 
@@ -68,13 +68,13 @@ def draw_picture(kind: str, result: Result, timeline: Timeline, canvas: Canvas, 
     Args:
         kind: "overlap", "conflicts", "stalls" or "roofline".
         result: Result of the run.
-        timeline: What the timing run observed.
+        timeline: Timeline of the run.
         canvas: The file to write (PNG, SVG or PDF by its suffix), or the figure to draw into.
         name: Name of the run, for the title.
 
     Raises:
         BadInput: There is no such picture.
-        CannotRun: The result has nothing to show in it.
+        CannotRun: The result lacks the data of this picture.
     """
     run = _Shown(result, timeline, name)
     match kind:

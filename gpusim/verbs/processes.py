@@ -1,4 +1,4 @@
-"""Runs a function in worker processes, which end with this one however it ends, and print nothing when interrupted."""
+"""Runs a function in worker processes. They end with this process in any case, and print nothing when interrupted."""
 
 import os
 import signal
@@ -18,9 +18,9 @@ def in_processes(
     function: Callable[..., ResultT], arguments: Iterable[tuple[Any, ...]], jobs: int | None
 ) -> Iterator[Iterator[ResultT]]:
     """
-    Call a function in fresh processes, once for each tuple of arguments; the results come in that order.
+    Call a function in fresh processes, once for each tuple of arguments; yield the results in that order.
 
-    If the block ends by an error or an interrupt, calls that have not begun are dropped and the workers terminated.
+    If the block ends with an error or an interrupt, pending calls are dropped and the workers are terminated.
 
     Args:
         function: A function at the top of a module.
@@ -43,9 +43,10 @@ def in_processes(
 @contextmanager
 def interrupts_held() -> Iterator[None]:
     """
-    Hold SIGINT back; processes that start meanwhile inherit that, and never see one.
+    Block SIGINT within the block; processes that start in it inherit this, and never receive one.
 
-    Python starts a process of its own beside the first one, and lets SIGINT through when it has: it is started before.
+    With the first process, Python starts its resource tracker, and unblocks SIGINT after that. So the tracker is
+    started before.
     """
     if sys.platform == "win32":
         yield

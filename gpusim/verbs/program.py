@@ -1,4 +1,4 @@
-"""Finds the program of a run's watched CTA again, for viewers: lowers its stream anew, and simulates nothing."""
+"""Finds the program of a run's watched CTA for viewers: it lowers the stream again, and simulates nothing."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ _WORDS = {
     StoreTile: "st.shared",
     WarpMma: "mma.sync",
 }
-"""PTX's names of the ops that tile kernels share; others go by the words of their class."""
+"""PTX's names of the ops that tile kernels share. Other ops are named by the words of their class."""
 
 
 def watched_program(scenario: Scenario, result: Result, timeline: Timeline) -> WarpProgram | None:
@@ -53,8 +53,8 @@ def watched_program(scenario: Scenario, result: Result, timeline: Timeline) -> W
         timeline: Timeline of the run.
 
     Returns:
-        The program; None where it cannot be told: without a timeline, for a user's machine code, where a stream cannot
-        be lowered here, or where it is not the one that was simulated.
+        The program; None without a timeline, for a user's machine code, if a stream cannot be lowered here, or if it
+        differs from the simulated one.
     """
     if not timeline.warps or "cubin" in result.provenance:
         return None
@@ -102,7 +102,7 @@ def _program(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable) -> Wa
 
 
 class _Row(NamedTuple):
-    """What a program says of one instruction; see ``WarpProgram``."""
+    """One instruction of a program; see ``WarpProgram``."""
 
     opcode: str
     operation: str = ""

@@ -1,4 +1,4 @@
-"""Reports on runs: everything there is to show of them, side by side, as one HTML file."""
+"""Reports on runs: all tables and pictures of several runs, side by side, in one HTML file."""
 
 import json
 from collections import Counter
@@ -41,9 +41,9 @@ class ReportTable:
 
     Attributes:
         title: Its heading.
-        note: What it shows, in a sentence.
+        note: Its content, in a sentence.
         columns: Names of the columns.
-        rows: Values by row; numbers are set right, None is missing.
+        rows: Values by row; numbers are aligned right, None is missing.
     """
 
     title: str
@@ -55,11 +55,11 @@ class ReportTable:
 @dataclass(frozen=True, slots=True)
 class Report:
     """
-    What a report shows.
+    The content of a report.
 
     Attributes:
         names: Names of its runs.
-        data: What the page shows, as plain data.
+        data: Plain data for the page.
     """
 
     names: tuple[str, ...]
@@ -70,22 +70,22 @@ class Report:
         return dict(self.data)
 
     def to_html(self) -> str:
-        """Return the text of the page: one file, which requests nothing."""
+        """Return the text of the page: one file without network requests."""
         return page(self.data, " · ".join(self.names) or "gpusim")
 
 
 def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()) -> Report:
     """
-    Make a report on run directories and sweeps; of several runs, it compares them with the first.
+    Make a report on run directories and sweeps. Several runs are compared with the first.
 
-    A run is shown beside what a GPU has measured of its scenario, where a record is at hand.
+    If there is a GPU's record of a run's scenario, the run is shown beside it.
 
     Args:
-        directories: Run directories, of which ``--no-figures`` ones suffice, and folders of sweeps.
-        tables: Further tables, which stand alone where there is no run.
+        directories: Run directories, with pictures or without (``--no-figures``), and folders of sweeps.
+        tables: Further tables; they need no run.
 
     Raises:
-        BadInput: There is nothing to report on, or a folder is neither a run directory nor a sweep.
+        BadInput: There are no runs, sweeps or tables, or a folder is neither a run directory nor a sweep.
         CannotRun: A sweep is running in a folder, or its journal is damaged.
     """
     if not directories and not tables:
@@ -116,7 +116,7 @@ def report(directories: Sequence[str | Path], tables: Sequence[ReportTable] = ()
 
 
 def _names(directories: Sequence[Path]) -> list[str]:
-    """Return the name of each run: its folder's, with the folders above where names are equal."""
+    """Return the name of each run: that of its folder, with the folders above if names are equal."""
     names = [directory.resolve().name for directory in directories]
     return [
         name if names.count(name) == 1 else str(directory) for name, directory in zip(names, directories, strict=True)
@@ -124,7 +124,7 @@ def _names(directories: Sequence[Path]) -> list[str]:
 
 
 def _run(name: str, directory: Path, run: tuple[Result, Timeline], words: list[str], most: int) -> dict[str, Any]:
-    """Return all that the page has of one run. ``words`` grows by those of its tracks, of at most ``most`` spans."""
+    """Return the page's data of one run. Adds the words of its tracks, of at most ``most`` spans, to ``words``."""
     result, timeline = run
     scenario = parse_scenario(result.scenario, str(directory / run_directory.SCENARIO))
     family, machine = family_of(scenario), load_machine(scenario.machine)
@@ -141,7 +141,7 @@ def _run(name: str, directory: Path, run: tuple[Result, Timeline], words: list[s
 
 
 def _record(name: str, scenario: Scenario) -> Record | None:
-    """Return what a GPU of the machine's name has measured of the scenario; None where nothing is at hand."""
+    """Return the record of the scenario on a GPU of the machine's name; None if there is none."""
     try:
         return load_record(find_record(name, scenario.digest(), gpu=str(scenario.machine)))
     except (BadInput, CannotRun):
@@ -149,7 +149,7 @@ def _record(name: str, scenario: Scenario) -> Record | None:
 
 
 def _measured(record: Record, result: Result) -> dict[str, Any]:
-    """Return what the page says of a record."""
+    """Return the page's data of a record."""
     elapsed = record.counters.get("sm__cycles_elapsed.max")
     pipeline = record.pipeline
     return {
@@ -172,9 +172,9 @@ def _command(directory: Path) -> str:
 
 def _sass(scenario: Scenario, result: Result, timeline: Timeline) -> dict[str, Any] | None:
     """
-    Return the instructions that the watched CTA's warps issue, in their order, so that a stall can name the next one.
+    Return the instructions of the watched CTA's warps in order, so that a stall can name the next one.
 
-    None where the streams are not at hand, or a user's machine code ran, which the run directory does not have.
+    None if the streams are not available, or if the run had a user's machine code, which is not in its directory.
     """
     if "cubin" in result.provenance or not timeline.warps:
         return None
@@ -204,7 +204,7 @@ def _sass(scenario: Scenario, result: Result, timeline: Timeline) -> dict[str, A
 
 
 def _opcodes(stream: Stream) -> dict[str, list[str]]:
-    """Return the opcodes of the mainloop by the activity that they belong to, the most frequent first."""
+    """Return the opcodes of the mainloop by their activity, the most frequent first."""
     found: dict[str, Counter[str]] = {}
     for segment in stream.segments:
         for one in segment.instructions if segment.name == "mainloop" else ():
@@ -226,14 +226,14 @@ def _swept(folder: Path) -> ReportTable:
 
 
 def _cell(value: Any) -> ReportCell:
-    """Return a value of a sweep as a table shows it: numbers as they are, and all else as text."""
+    """Return a value of a sweep for a table: a number unchanged, any other value as text."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
     return str(value)
 
 
 def _compared(found: Comparison) -> list[ReportTable]:
-    """Return what differs between runs, and what that did."""
+    """Return the tables of a comparison: the keys that differ, and the figures."""
     names = tuple(side.name for side in found.sides)
     differs = ReportTable(
         "What differs",

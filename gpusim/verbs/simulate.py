@@ -42,10 +42,10 @@ from gpusim.units import SECTOR_BYTES
 
 STREAM_CHOICES = ("auto", *get_args(StreamOrigin))
 """
-Origins of instruction streams that can be asked for.
+Origins of instruction streams to choose from.
 
-"auto" is "compiled" if all streams come with gpusim, or are of a compiler that is installed, otherwise "estimated". A
-result states which one was used, and why not the compiled one where a compiler is installed.
+"auto" is "compiled" if all streams come with gpusim or an installed compiler makes them, otherwise "estimated". A
+result states which one was used, and why streams are estimated although a compiler is installed.
 """
 
 
@@ -61,17 +61,17 @@ def simulate(
     """
     Simulate a scenario's kernels in time.
 
-    The result's pipeline and the timeline are those of one CTA of the first kernel: the first one with most work.
+    The result's pipeline and the timeline are those of one CTA of the first kernel: the first CTA with most work.
 
     Args:
         scenario: Problem, kernel and machine.
-        exact: True simulates every CTA on every SM, False some CTAs on some SMs for all. By default a launch is exact
+        exact: True simulates every CTA on every SM, False samples: some CTAs on some SMs. By default a launch is exact
             up to ``EXACT_AT_MOST`` warp instructions.
         stream: Origin of the instruction streams: "estimated" by stated rules, "compiled" from the kernel's own
             machine code, or "auto".
-        user: Kernel to take the machine code of. Addresses still come from the schedule.
-        own_build: Compile what is not shipped with its extents, as it is measured on a GPU. By default one build with
-            run-time extents serves all problems of a GEMM's configuration, and the result's provenance says so.
+        user: Kernel whose machine code is simulated. Addresses still come from the schedule.
+        own_build: Compile the extents into a kernel that is not shipped, as in a measured one. By default one build
+            with run-time extents serves all problems of a GEMM's configuration, and the result's provenance says so.
         progress: Called with a line about each phase.
 
     Returns:
@@ -80,7 +80,7 @@ def simulate(
     Raises:
         BadInput: The machine cannot run this kernel: no CTA fits on an SM, or it lacks cp.async or the mma.sync. Or
             the user's kernel is not one for this machine and scenario.
-        CannotRun: Streams are to be compiled, and one is neither shipped nor that of a compiler that is installed.
+        CannotRun: Streams must be compiled, but one is not shipped, and no compiler is installed.
         CheckFailed: The user's kernel does not execute its schedule.
     """
     result, launches = simulate_launches(
@@ -98,7 +98,7 @@ def simulate_launches(
     own_build: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[Result, tuple["SimulatedLaunch", ...]]:
-    """Simulate as ``simulate`` does, and return the result with its launches in their order."""
+    """Simulate as ``simulate`` does, and return the result with its launches in order."""
     started = time.perf_counter()
     say = progress or (lambda _: None)
     if stream not in STREAM_CHOICES:
@@ -136,10 +136,10 @@ def simulate_launches(
 
 def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
     """
-    Let a scenario's kernel run a user's machine code.
+    Give a user's machine code to the scenario's kernel.
 
     Raises:
-        BadInput: The code is of another architecture, or the scenario has no such kernel, or several.
+        BadInput: The code is for another architecture, or the scenario has no such kernel, or several.
     """
     first, *others = kernels
     if not isinstance(first, CompilableKernel):
@@ -156,11 +156,11 @@ _Streams: TypeAlias = Mapping[Hashable, Stream]
 
 def _streams(kernels: Sequence[AnyKernel], stream: str, user: UserKernel | None) -> tuple[Sequence[_Streams], str]:
     """
-    Return the streams of each kernel, all of one origin, and why they are not compiled where that was tried.
+    Return the streams of each kernel, all of one origin, and the reason if compiling them failed.
 
     Raises:
-        BadInput: A kernel has no stream of the origin that is asked for.
-        CannotRun: A stream is to be compiled, and cannot be. The message says what answers without it.
+        BadInput: A kernel has no stream of the requested origin.
+        CannotRun: A stream must be compiled, and cannot be. The message says what works without it.
         CheckFailed: The user's kernel does not execute the schedule.
     """
     refusal = ""
@@ -187,7 +187,7 @@ class SimulatedLaunch:
 
     Attributes:
         launch: The launch.
-        outcome: What its simulation found.
+        outcome: The outcome of its simulation.
     """
 
     launch: Launch
@@ -198,13 +198,13 @@ class SimulatedLaunch:
         """
         Cycles of the launch, overhead included (D15).
 
-        They are those of the fastest GPC. One without a CTA counts at its full clock while busy tensor cores slow the
-        others down; where all have CTAs, the last one to end is taken to be one of the slowest, by what was measured.
+        They are counted by the fastest GPC. A GPC without a CTA keeps its full clock while busy tensor cores slow the
+        others. If all GPCs have CTAs, the last SM to end is assumed to be in the slowest GPC, by the measured lag.
         """
         return self.elapsed_of(self.outcome.longest)
 
     def elapsed_of(self, longest: int) -> int:
-        """Return the cycles of the launch if the longest span of an SM were so many cycles."""
+        """Return the cycles of the launch if the longest span of an SM were ``longest`` cycles."""
         spec, multiplies = self.launch.machine.launch, self.launch.kernel.mma is not None
         if self.launch.ctas < spec.ctas_on_every_gpc:
             return longest * (spec.idle_clock_percent if multiplies else 100) // 100 + spec.overhead
@@ -219,7 +219,7 @@ class SimulatedLaunch:
 
     @property
     def own_reads(self) -> int:
-        """Sectors that the launch reads from the L2 besides data: the code some times over, whoever executes it."""
+        """Sectors that the launch reads from the L2 besides data: the code, several times."""
         reads = self.launch.machine.launch.reads
         if reads is None:
             return 0
@@ -239,7 +239,7 @@ def launch_of(kernel: AnyKernel, origin: StreamOrigin) -> Launch:
 
     Raises:
         BadInput: No CTA fits on an SM, or the kernel has no stream of this origin.
-        CannotRun: A stream is to be compiled, but is not shipped, and no compiler is installed.
+        CannotRun: A stream must be compiled, but is not shipped, and no compiler is installed.
     """
     return _launch(kernel, streams_of(kernel, origin))
 
@@ -250,7 +250,7 @@ def streams_of(kernel: AnyKernel, origin: StreamOrigin) -> dict[Hashable, Stream
 
     Raises:
         BadInput: The kernel has no stream of this origin.
-        CannotRun: A stream is to be compiled, and cannot be.
+        CannotRun: A stream must be compiled, and cannot be.
     """
     streams: dict[Hashable, Stream] = {}
     for cta in range(len(kernel.launched)):
@@ -330,7 +330,7 @@ def _result(scenario: Scenario, launches: Sequence[SimulatedLaunch], counts: Cou
 
 
 def _used(launches: Sequence[SimulatedLaunch], counters: Mapping[str, float], counts: Counts) -> tuple[Resource, ...]:
-    """Return the use of the machine's resources by all launches together; only the first one has cp.async or MMAs."""
+    """Return the use of the machine's resources by all launches together. Only the first has cp.async or MMAs."""
     kernel, machine = launches[0].launch.kernel, launches[0].launch.machine
     done = [executed(one.launch) for one in launches]
     pipes = Counter[str]()
@@ -364,10 +364,10 @@ def _memory_counters(
     """
     Return the approximate counters of L2 and DRAM.
 
-    L2 reads are what the launches' CTAs look up there: what L1s missed and was not merged, and what the other partition
-    was asked for; and what launches read besides, such as code. Reads of the epilogue's source never hit L1 (D10). In
-    an L2 of two partitions a stored sector whose home is in the other one is written in both, which is every other one
-    (measured: 1.5 on all records).
+    L2 reads are the sectors that the CTAs look up in the L2: L1 misses that were not merged, and requests to the other
+    partition; and the sectors that launches read besides data, such as code. Reads of the epilogue's source never hit
+    the L1 (D10). In an L2 of two partitions every other stored sector has its home in the other partition, and is
+    written in both (measured: 1.5 writes a sector on all records).
     """
     partitions = launches[0].launch.machine.l2.partitions
     reads = sum(one.outcome.l2_sectors + one.own_reads for one in launches)

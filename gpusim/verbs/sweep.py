@@ -1,4 +1,4 @@
-"""Sweeps a scenario over any of its keys: every point simulated once, in parallel, kept as it finishes."""
+"""Sweeps a scenario over any of its keys: every point is simulated once, in parallel, and kept when it finishes."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Sweep:
     table: Path | None = None
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal sweeps have equal hashes."""
         return hash((self.columns, len(self.rows), self.out, self.table))
 
     @property
@@ -61,7 +61,7 @@ class Sweep:
         return sum("error" in row for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``gpusim sweep --json`` prints."""
+        """Return the sweep as plain data, as ``gpusim sweep --json`` prints it."""
         return {
             "out": None if self.out is None else str(self.out),
             "table": None if self.table is None else str(self.table),
@@ -98,8 +98,8 @@ def sweep(
     """
     Simulate a scenario at every point of a product of axes.
 
-    With ``out``, each finished point is kept at once. The same call with the same folder repeats none of them, so a
-    sweep that was killed goes on where it was.
+    With ``out``, each finished point is kept at once. The same call with the same folder repeats none of them, so it
+    continues a killed sweep.
 
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
@@ -107,12 +107,12 @@ def sweep(
             together: ``{"tile": [{"kernel.threadblock": [128, 128, 32], "kernel.warp": [64, 64, 32]}, ...]}``.
         out: Folder of the sweep; None keeps nothing.
         jobs: Processes; None takes one for each core, 1 simulates in this process.
-        overrides: Settings ``key=value`` that hold for all points.
-        scheduler: Address of a Dask scheduler, on whose workers the points are simulated instead.
-        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
+        overrides: Settings ``key=value`` for all points.
+        scheduler: Address of a Dask scheduler; its workers then simulate the points.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams, as in ``gpusim.simulate``.
         table: Format of the table in ``out``.
-        force: Begin anew where the folder holds a sweep, be it this one or another. Other files there are kept.
+        force: Replace the points of any sweep that the folder holds, this one or another. Other files there are kept.
         progress: Called with a line every few seconds.
 
     Returns:
@@ -121,7 +121,7 @@ def sweep(
     Raises:
         BadInput: An axis is wrong, or the folder holds another sweep or anything else.
         CannotRun: The folder cannot be written or is in use, no scheduler answers, or processes cannot be started.
-        KeyboardInterrupt: The sweep was interrupted. What was finished is kept, and in the table.
+        KeyboardInterrupt: The sweep was interrupted. Finished points are kept, and are in the table.
 
     >>> found = sweep("gemm_ragged", {"kernel.stages": [3, 4], "problem.k": [128, 256]}, jobs=1)
     >>> [row["kernel.stages"] for row in found.rows]
@@ -180,7 +180,7 @@ def keys_of(axes: Iterable[Axis]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The points of a sweep, and who simulates them."""
+    """The points of a sweep, and the processes or the cluster that simulates them."""
 
     base: Base
     points: dict[int, dict[str, Any]]
@@ -205,7 +205,7 @@ class _Work:
 
 
 def _definition(base: Base, axes: Sequence[Axis]) -> dict[str, Any]:
-    """Return what tells a sweep from another. Processes and table format are no part of it."""
+    """Return the definition that identifies a sweep, without processes and table format."""
     return {
         "version": gpusim.__version__,
         "machines": _machine_digests(base, axes),
@@ -215,7 +215,7 @@ def _definition(base: Base, axes: Sequence[Axis]) -> dict[str, Any]:
 
 
 def _machine_digests(base: Base, axes: Sequence[Axis]) -> dict[str, str]:
-    """Return the digest of each machine's figures; a machine that is refused has none."""
+    """Return the digest of each machine's figures; a refused machine has none."""
     names = {setting["machine"] for axis in axes for setting in axis.settings if "machine" in setting}
     found = {}
     for name in sorted(str(one) for one in names or {base.data.get("machine")}):

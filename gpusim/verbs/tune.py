@@ -1,4 +1,4 @@
-"""Finds the kernel that is fastest for a problem: legal configurations, bounded, simulated, ranked with reasons."""
+"""Finds the fastest kernel for a problem: legal configurations are bounded, simulated, and ranked with reasons."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BUDGET: Final = 200
+"""Most configurations that are simulated by default. If more are legal, optuna chooses."""
 
 MOST_BUDGET: Final = 1_000_000
-"""Most simulations that can be asked for."""
-"""Most configurations that are simulated by default. Where more are legal, optuna chooses."""
+"""Upper limit of the budget, in simulations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """
-    A configuration in its place.
+    A ranked configuration.
 
     Attributes:
         rank: 1 for the fastest.
@@ -41,10 +41,10 @@ class Ranked:
         time_us: Microseconds at the machine's clock.
         tflops: 10^12 operations a second.
         bound: What bounds it.
-        least_cycles: Elapsed cycles below which it cannot be.
+        least_cycles: Lower bound of its elapsed cycles.
         reason: Why it is faster than the next.
         figures: All figures of its simulation (``sweep``'s columns).
-        measured_cycles: Elapsed cycles on a GPU; None where it was not measured.
+        measured_cycles: Elapsed cycles on a GPU; None if it was not measured.
     """
 
     rank: int
@@ -67,14 +67,14 @@ class Tuning:
 
     Attributes:
         scenario: The scenario that was tuned, as plain data.
-        own: Figures of the scenario's own kernel; ``error`` where it cannot be simulated.
-        ranking: What was simulated, fastest first.
+        own: Figures of the scenario's own kernel; ``error`` if it cannot be simulated.
+        ranking: The simulated configurations, fastest first.
         tried: Number of configurations of the space.
-        illegal: How many of them are not legal for the problem.
-        bounded: How many cannot win, by the resource that says so: its fewest cycles are not below the best's.
-        unsimulated: How many could still have won when the budget was spent.
-        failed: How many could not be simulated, by reason.
-        chosen_by: "all" where everything that could win was simulated, else "optuna".
+        illegal: Number of them that are not legal for the problem.
+        bounded: Number of them that cannot win, by resource: the fewest cycles of this resource are not below the best.
+        unsimulated: Number of them that could still have won when the budget was spent.
+        failed: Number of them that could not be simulated, by reason.
+        chosen_by: "all" if every configuration that could win was simulated, else "optuna".
         notes: What a reader must know about the space.
     """
 
@@ -90,22 +90,22 @@ class Tuning:
     notes: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash; equal tunings have equal hashes."""
         return hash((self.tried, self.illegal, self.unsimulated, self.chosen_by, len(self.ranking)))
 
     @property
     def best(self) -> Ranked:
-        """The fastest configuration: the fastest measured one, where some were measured."""
+        """The fastest configuration: if some were measured, the fastest of these."""
         measured = [one for one in self.ranking if one.measured_cycles is not None]
         return min(measured, key=lambda one: one.measured_cycles or 0) if measured else self.ranking[0]
 
     @property
     def speedup(self) -> float | None:
-        """Simulated cycles of the scenario's own kernel over those of the best; None without the former."""
+        """Simulated cycles of the scenario's own kernel over those of the best; None if the own kernel has none."""
         return self.own["cycles"] / self.best.cycles if "cycles" in self.own else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``gpusim tune --json`` prints."""
+        """Return the tuning as plain data, as ``gpusim tune --json`` prints it."""
         data: dict[str, Any] = plain(self)
         return {"best": plain(self.best), "speedup": self.speedup, **data}
 
@@ -120,7 +120,7 @@ class Tuning:
         return frame([{column: getattr(one, column) for column in columns} for one in self.ranking], columns)
 
     def with_measured(self, cycles: Mapping[str, float]) -> "Tuning":
-        """Return the tuning with measured cycles by the configuration's name."""
+        """Return the tuning with measured cycles, given by the configuration's name."""
         return replace(self, ranking=tuple(replace(one, measured_cycles=cycles.get(one.name)) for one in self.ranking))
 
 
@@ -139,16 +139,16 @@ def tune(
     Rank the kernels that could be compiled for a scenario's problem, by simulated time.
 
     The scenario's kernel and its split of K are replaced by those of the space: tiles, warps, stages, iterators, orders
-    of CTAs and splits that CUTLASS can compile. A configuration whose fewest possible cycles are not below the best
-    simulated ones is not simulated.
+    of CTAs and splits that CUTLASS can compile. A configuration is simulated only if its fewest possible cycles are
+    below the best simulated ones.
 
     Args:
         scenario: A scenario, or what ``gpusim.load`` takes: a file, the name of a shipped scenario, data.
         jobs: Processes; None takes one for each core, 1 simulates in this process.
-        budget: Most simulations. Where more configurations are legal, optuna chooses among them.
+        budget: Most simulations. If more configurations are legal, optuna chooses among them.
         configurations: Settings by dotted key to choose from, in place of the family's space.
-        scheduler: Address of a Dask scheduler, on whose workers configurations are simulated instead.
-        exact: True simulates every CTA, False some for all; None chooses by the number of warp instructions.
+        scheduler: Address of a Dask scheduler; its workers then simulate the configurations.
+        exact: True simulates every CTA, False samples; None chooses by the number of warp instructions.
         stream: Origin of the instruction streams, as in ``gpusim.simulate``.
         progress: Called with a line from time to time.
 
@@ -190,7 +190,7 @@ def tune(
 
 
 def _given(configurations: object) -> list[dict[str, Any]]:
-    """Return settings that a caller gives, as plain data."""
+    """Return the caller's settings as plain data."""
     found = list(configurations) if isinstance(configurations, Iterable) and not isinstance(configurations, str) else []
     if not found or not all(isinstance(one, Mapping) and one for one in found):
         raise refusal("configurations", 'tables of settings, such as [{"kernel.stages": 3}]', configurations)

@@ -16,7 +16,7 @@ def verifiable(
     scenario: Scenario, *, reference_check: bool = True, save_to: Path | None = None, replace: bool = False
 ) -> Verification[Any, Any]:
     """
-    Return the verification of a scenario that can be executed on data, and whose tensors can be written.
+    Return the verification of a scenario, and check that it can run and that its tensors can be written.
 
     Arguments are those of ``verify``. Nothing is computed.
 
@@ -49,15 +49,15 @@ def verify(
     Args:
         scenario: Problem and kernel.
         seed: Seed of the random tensors.
-        mutate: Breaks each program on purpose, to test that the checks catch it (``Verification.mutations``).
+        mutate: Breaks each program on purpose, to test that the checks notice (``Verification.mutations``).
         progress: Called after each batch of CTAs with the CTAs done and the CTAs of the grid.
         reference_check: Compute the reference and compare; False only looks for hazards.
         save_to: Folder for the tensors; None does not write them.
         replace: Replace tensors that the folder holds.
-        saved: Called with the files that were written.
+        saved: Called with the written files.
 
     Raises:
-        BadInput: The problem takes more than ``MOST_MEMORY``, or the mutation finds nothing to break in this schedule,
+        BadInput: The problem takes more than ``MOST_MEMORY``, or the mutation has nothing to break in this schedule,
             or the folder already holds tensors.
         CannotRun: A tensor cannot be written.
 

@@ -1,8 +1,8 @@
 """
-What bounds a kernel, where the machine's time goes, what it would gain, and which lanes collide.
+The parts of an explanation: what bounds a kernel, where the time goes, what a change would gain, which lanes collide.
 
-Its face is the module beside this room that bears the question, explain.py. The parts are: what the machine would do if
-it were different (``changes``), shares of its time (``losses``), CTAs on an SM (``residency``), single changes
-(``what_if``), colliding lanes (``conflicts``), ncu's counters, and the sentences. It never names a family, and it types
-no factor: each prediction is a simulation.
+Its face is the module explain.py beside this room, which joins the parts: machines and code without an obstacle
+(``changes``), shares of the time (``losses``), CTAs on an SM (``residency``), single changes (``what_if``), colliding
+lanes (``conflicts``), ncu's counters, and the sentences. It never names a family, and it assumes no factor: each
+prediction is a simulation.
 """

@@ -1,7 +1,7 @@
 """
-What a machine or a kernel's code would be without one obstacle. A change alters tables, never a time.
+Machines and code without one obstacle. A change alters figures or code, never a time.
 
-Each change is handed to the simulation in place of the real machine or the real code, so that its effect is simulated.
+A simulation takes the changed machine or code in place of the real one, so the effect of a change is simulated.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -32,12 +32,12 @@ CodeChange: TypeAlias = Callable[[Launch, Hashable, Assembly], Assembly]
 @dataclass(frozen=True, slots=True)
 class Change:
     """
-    One obstacle taken away.
+    The removal of one obstacle.
 
     Attributes:
-        name: What is taken away, for a reader.
-        machine: The machine without it; None leaves the machine as it is.
-        code: The code of a CTA's behaviour without it; None leaves it as it is.
+        name: The obstacle, for a reader.
+        machine: Returns the machine without it; None leaves the machine as it is.
+        code: Returns the code of a CTA's behaviour without it; None leaves the code as it is.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ChangedLaunch(Launch):
-    """A launch whose code is changed; ``changes`` are made one after another."""
+    """A launch with changed code; ``changes`` are applied in order."""
 
     changes: tuple[CodeChange, ...] = ()
 
@@ -62,11 +62,11 @@ class ChangedLaunch(Launch):
 
 def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
     """
-    Return a launch with changes made, of the same CTAs and streams.
+    Return a launch with changes, of the same CTAs and streams.
 
     Args:
-        launch: The launch as it is.
-        changes: Changes, made in this order.
+        launch: The unchanged launch.
+        changes: Changes, applied in this order.
     """
     kernel = copy(launch.kernel)
     for change in changes:
@@ -80,7 +80,7 @@ def changed(launch: Launch, changes: Sequence[Change]) -> Launch:
 
 
 def _l2_has_all(machine: Machine) -> Machine:
-    """Return the machine with every sector already in the L2, on both sides of the chip."""
+    """Return the machine on which every sector hits the L2, on both sides of the chip."""
     plenty = replace(machine.dram, bandwidth_gb_s=PLENTY, banks=None, turns=None)
     clock = machine.l2.clock and replace(machine.l2.clock, of_miss=machine.l2.clock.of_hit)
     mixed = machine.l2.mixed and replace(machine.l2.mixed, fill_percent=0)
@@ -89,7 +89,7 @@ def _l2_has_all(machine: Machine) -> Machine:
 
 
 def _with_latency(dram: DramSpec, cycles: int) -> DramSpec:
-    """Return the memory whose misses all take so many cycles."""
+    """Return the memory on which every miss takes ``cycles``."""
     return replace(
         dram,
         latency=cycles,
@@ -102,7 +102,7 @@ def _with_latency(dram: DramSpec, cycles: int) -> DramSpec:
 
 
 def _data_at_once(machine: Machine) -> Machine:
-    """Return the machine whose copies, loads and stores of global memory end as soon as they are issued."""
+    """Return the machine on which copies, loads and stores of global memory end when they issue."""
     once = _l2_has_all(machine)
     l2 = replace(
         once.l2,
@@ -125,7 +125,7 @@ def _data_at_once(machine: Machine) -> Machine:
 
 
 def _starts_at_once(machine: Machine) -> Machine:
-    """Return the machine whose CTAs start at once, with their instructions and parameters at hand."""
+    """Return the machine on which CTAs start at once, and instructions and parameters are in their caches."""
     clocks = machine.launch.gpc_clocks
     clocks = clocks and replace(clocks, besides=(0,) * len(clocks.sms))
     return replace(
@@ -140,7 +140,7 @@ def _starts_at_once(machine: Machine) -> Machine:
 
 
 def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
-    """Return the code whose shared-memory accesses take the wavefronts that their bytes need, and no more."""
+    """Return the code in which shared-memory accesses take only the wavefronts that their bytes need."""
     lanes: Lanes[object] = launch.kernel.lanes()
 
     def ideal(instruction: Instruction, decoded: Decoded) -> Decoded:
@@ -159,7 +159,7 @@ def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) 
 
 def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
     """
-    Return the code without integer arithmetic between the ops. What takes part in a scoreboard or branches stays.
+    Return the code without integer arithmetic between the ops. Branches and instructions with a scoreboard stay.
 
     A line of the instruction cache begins with the next instruction that stays.
     """
@@ -178,7 +178,7 @@ def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -
 
 
 def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly:
-    """Return the code whose stores to global memory only issue: they take no way to the L2, and write nothing."""
+    """Return the code in which stores to global memory only issue: they do not go to the L2, and write nothing."""
     segments = []
     for segment in assembly.segments:
         code = (
@@ -191,10 +191,10 @@ def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly
 
 def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
     """
-    Return the code whose epilogue has each value where it is stored, and so needs no way through shared memory.
+    Return the code in which the epilogue stores its accumulators from registers, without shared memory.
 
-    Its stores to shared memory, its loads from there and its barriers only issue. Barriers stay where slices of a
-    split-K wait for one another: all warps of a CTA wait with the one that asks.
+    Its stores to shared memory, its loads from there and its barriers only issue. Barriers stay if slices of a split-K
+    wait for one another: all warps of a CTA wait with the warp that polls.
     """
     lanes: Lanes[object] = launch.kernel.lanes()
     staging = (StoreShared, LoadShared) if launch.kernel.orders_slices else (StoreShared, LoadShared, Barrier)
@@ -214,7 +214,7 @@ def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> 
 
 
 def _issued(machine: Machine, decoded: Decoded) -> Decoded:
-    """Return an instruction that takes its place in the order of issue, and does nothing."""
+    """Return an instruction that issues in the place of another, and does nothing."""
     return Decoded(
         PIPE,
         port_count(machine) - 1,

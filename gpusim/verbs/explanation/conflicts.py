@@ -1,7 +1,7 @@
 """
-The lanes, addresses and banks that collide in shared memory, and the layouts of an operand that would not collide.
+The lanes, addresses and banks that collide in shared memory, and layouts of an operand with fewer conflicts.
 
-A layout is tried on the whole kernel: wavefronts of all that stores to or loads from the operand are counted anew.
+A layout is tried on the whole kernel: the wavefronts of all stores to and loads from the operand are counted again.
 """
 
 from collections import Counter
@@ -24,18 +24,18 @@ from gpusim.units import WARP_SIZE
 from gpusim.verbs.explanation.schedules import with_settings
 
 FIXES: Final = 3
-"""Layouts that are named for an operand."""
+"""Most layouts that are named for an operand."""
 
 SWIZZLES: Final = tuple(
     f"Swizzle<{bits},{base},{shift}>" for base in (2, 3, 4) for bits in (1, 2, 3) for shift in (2, 3, 4)
 )
-"""Swizzles that are tried: all of up to 8 rows, over 16 bytes of 32, 16 and 8-bit elements."""
+"""The tried swizzles: all of up to 8 rows, over 16 bytes of 32, 16 and 8-bit elements."""
 
 CANDIDATES: Final = ("crosswise", "congruous", *SWIZZLES, "padded<4>", "padded<8>", "padded<16>", "padded<32>")
-"""Layouts that are tried. One that an operand cannot have is left out."""
+"""The tried layouts. One that an operand cannot have is left out."""
 
 ADDRESS_INSTRUCTIONS: Final = {"Swizzle": 3, "crosswise": 3, "congruous": 3}
-"""Integer instructions of an address, by how a layout's name begins: and, shift, xor. Padding has none."""
+"""Integer instructions of an address, by the first part of a layout's name: and, shift, xor. Padding has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Fix:
         setting: Key and value of the scenario, as ``--set`` takes them.
         conflicts: Conflicts that remain, over the grid and all accesses of the operand.
         shared_bytes: Bytes of a CTA's shared memory that it adds.
-        instructions: Integer instructions that an address takes, where it is computed anew.
+        instructions: Integer instructions of an address, if it is computed anew.
     """
 
     setting: str
@@ -65,12 +65,12 @@ class Collision:
         op, operand: Row of the table of bank conflicts.
         phase: Phase of the instruction, from 0: 8, 16 or 32 lanes, or one 8x8 matrix.
         warp: Warp of the CTA.
-        lanes: Lanes that want one bank, those of one word together.
+        lanes: Lanes that access one bank, those of one word together.
         addresses: Byte addresses from the operand's base, of each lane in ``lanes``.
-        banks: Banks at which lanes of this phase collide.
+        banks: Banks in which lanes of this phase collide.
         ways: Wavefronts that the bank takes for this phase; 1 is without a conflict.
         conflicts: Wavefronts beyond the ideal, over the grid.
-        fixes: Layouts with fewer conflicts, the cheapest first; none where the layout is not the user's.
+        fixes: Layouts with fewer conflicts, the cheapest first; empty if the user cannot choose the layout.
     """
 
     op: str
@@ -154,7 +154,7 @@ def _collision(row: BankConflicts, shared: Shared, fixes: tuple[Fix, ...]) -> Co
 
 
 def _meeting(row: BankConflicts, warp: int, addresses: IntArray, active: BoolArray | None, banks: Banks) -> Collision:
-    """Return the lanes of an atomic that meet at one word, one after another: no layout keeps them apart."""
+    """Return the lanes of an atomic that access one word, one after another: no layout separates them."""
     taking = range(WARP_SIZE) if active is None else np.flatnonzero(active).tolist()
     words = Counter(int(addresses[lane]) // banks.width for lane in taking)
     word = max(words, key=lambda one: (words[one], -one))

@@ -1,5 +1,5 @@
 """
-Which of ncu's counters show a kernel's bank conflicts, with their values, and which count something else.
+The counters of ncu that show a kernel's bank conflicts, with their values, and those that count something else.
 
 Source: docs/machine/data_stage.md, D9, and docs/cross-checking.md.
 """
@@ -20,11 +20,11 @@ _EXACT: Final = {"ldmatrix": ("ldsm", "ldmatrix"), "lds": ("ld", "loads"), "sts"
 @dataclass(frozen=True, slots=True)
 class ExpectedCounter:
     """
-    What a counter of ncu will show.
+    The expected value of a counter of ncu.
 
     Attributes:
         metric: Full name of the metric.
-        value: The value to expect; None where it does not follow from the addresses.
+        value: The expected value; None if it does not follow from the addresses.
         kind: "exact": it equals the address pattern's. "artefact": it counts more than conflicts.
         meaning: What it counts.
     """
@@ -36,7 +36,7 @@ class ExpectedCounter:
 
 
 def expected_counters(rows: Sequence[BankConflicts]) -> tuple[ExpectedCounter, ...]:
-    """Return the counters that speak of bank conflicts, those that are exact first."""
+    """Return the counters that are read as bank conflicts, the exact ones first."""
     found = []
     for op, (name, words) in _EXACT.items():
         own = [row for row in rows if row.op == op]

@@ -1,14 +1,14 @@
 """
 Where the machine's time goes, as shares that sum to 100 per cent together with the useful multiplications.
 
-The whole is every SM for every elapsed cycle. SMs without a CTA, the launch and the tail are areas of it, read off the
-simulation. What is left is the active time of the SMs that have work, from which obstacles are taken one after another,
-each by a simulation without it and without those before it; what it saves is its share. A step that saves nothing, or
-costs something, has share 0, so that the sum is exact. What no step saves is dependencies, issue and barriers, as far
-as the tensor core is idle: no obstacle explains it. Its busy time splits into multiplications of padding and useful
-ones.
+The whole is all SMs over all elapsed cycles. SMs without a CTA, the launch and the tail are parts of it, read off the
+simulation. The rest is the active time of the SMs that have work. From it, obstacles are removed one after another:
+each step simulates the launch without this obstacle and all before it, and the saved time is the obstacle's share. A
+step that saves nothing, or costs something, has share 0, so the sum is exact. In the remaining time, the idle time of
+the tensor cores is dependencies, issue and barriers; their busy time is divided into multiplications of padding and
+useful ones.
 
-An obstacle's share thus depends on those before it in ``LADDER``. A what-if takes away one alone, and may gain more.
+So an obstacle's share depends on those before it in ``LADDER``. A what-if removes one alone, and may gain more.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ LADDER: Final[tuple[tuple[str, Change], ...]] = (
     (STAGING, FROM_REGISTERS),
     ("address arithmetic", NO_ADDRESSES),
 )
-"""What is taken from the active time, in this order, and the change that takes it."""
+"""The obstacles in the active time, in the order of their removal, with the change that removes each."""
 
 IDLE_SMS: Final = "SMs without a CTA"
 PADDING: Final = "padding: multiplications outside the problem"
@@ -51,7 +51,7 @@ TAIL: Final = "wave tail: SMs that end before the last"
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A share of all SMs' elapsed cycles, per cent, that goes elsewhere than into useful multiplications."""
+    """A share of all SMs' elapsed cycles, per cent, without useful multiplications."""
 
     what: str
     percent: float
@@ -60,11 +60,11 @@ class Loss:
 @dataclass(frozen=True, slots=True)
 class Budget:
     """
-    All of the machine's time.
+    The time of all SMs.
 
     Attributes:
-        losses: What goes elsewhere, in the order in which it is taken away.
-        useful: Share of useful multiplications on busy tensor cores, per cent. Both sum to 100.
+        losses: The losses, in the order of their removal.
+        useful: Share of useful multiplications on busy tensor cores, per cent. With the losses it sums to 100.
         tile_efficiency: Useful multiplications over those that the tensor cores execute, 0 to 1.
     """
 
@@ -73,7 +73,7 @@ class Budget:
     tile_efficiency: float
 
     def of(self, what: str) -> float:
-        """Return the share of one loss, per cent; 0 where there is none of that name."""
+        """Return the share of one loss, per cent; 0 if there is none of that name."""
         return sum(one.percent for one in self.losses if one.what == what)
 
 

@@ -1,4 +1,4 @@
-"""How many CTAs an SM holds at once, and what allows no more."""
+"""How many CTAs an SM holds at once, and which resource limits them."""
 
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ class Residency:
 
     Attributes:
         ctas_per_sm: Their number.
-        limiter: The resource of the SM that allows no more: warps, ctas, registers or shared_memory.
+        limiter: The resource of the SM that limits them: warps, ctas, registers or shared_memory.
         warps: Warps of these CTAs.
-        most_warps: Warps that the SM could hold.
+        most_warps: Warps that the SM can hold.
     """
 
     ctas_per_sm: int
@@ -27,7 +27,7 @@ class Residency:
 
 
 def occupancy(result: Result, one: SimulatedLaunch) -> Residency:
-    """Return the CTAs that an SM holds of a launch, and what allows no more."""
+    """Return the CTAs of a launch that an SM holds, and the resource that limits them."""
     launch = one.launch
     warps = launch.kernel.lanes().warps
     found = ctas_per_sm(launch.machine, warps * WARP_SIZE, result.registers_per_thread, result.shared_bytes)

@@ -1,8 +1,8 @@
 """
-What other schedules of the same problem take: any settings of it, and slices of K where SMs have no CTA.
+Other schedules of the same problem and their time: any settings, and slices of K if SMs have no CTA.
 
-A serial split-K needs no memory of its own, and its slices store one after another. A parallel one stores each slice's
-sums, and a second launch adds them up.
+A serial split-K needs no memory of its own, and its slices store one after another. In a parallel one each slice stores
+its sums, and a second launch adds them up.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,27 +23,27 @@ SLICED: Final[Mapping[str, str]] = {
     "serial": "K in {} slices, which store one after another (serial split-K)",
     "parallel": "K in {} slices, which a second launch adds up (parallel split-K)",
 }
-"""Kinds of split-K, and what is said of so many slices."""
+"""Kinds of split-K, and the words for a number of slices."""
 
 MISSES: Final = 2
-"""Numbers of slices in a row, each slower than the best one, after which no larger one is tried."""
+"""Consecutive numbers of slices that are slower than the best one, after which no larger number is tried."""
 
 BEST_KEPT: Final = 2
-"""Numbers of slices of each kind that are kept, the best ones."""
+"""How many numbers of slices of each kind are kept: the best ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
     """
-    A change and what it does.
+    A change and its effect.
 
     Attributes:
-        change: What is changed.
-        cycles: Elapsed cycles with the change; None where it cannot be simulated.
-        gain_percent: Share of the elapsed cycles that it saves; negative where it costs some. None without ``cycles``.
+        change: The change, in words.
+        cycles: Elapsed cycles with the change; None if it cannot be simulated.
+        gain_percent: Share of the elapsed cycles that it saves; negative if it costs some. None without ``cycles``.
         settings: Keys of the scenario that make the change, with their values; empty for a machine that does not exist.
         refused: Why it cannot be simulated; empty if it was.
-        because: Why it costs cycles; empty where it costs none.
+        because: Why it costs cycles; empty if it costs none.
     """
 
     change: str
@@ -55,7 +55,7 @@ class WhatIf:
 
 
 def gain_percent(before: float, after: float) -> float:
-    """Return the share of cycles saved, per cent; negative where there are more."""
+    """Return the share of cycles saved, per cent; negative if there are more."""
     return round(100 * (before - after) / before, 2)
 
 
@@ -64,7 +64,7 @@ def with_settings(scenario: Scenario, settings: Mapping[str, Any]) -> Scenario:
     Return a scenario with other values at some dotted keys.
 
     Raises:
-        BadInput: A check does not hold.
+        BadInput: The scenario breaks a rule.
     """
     data = deepcopy(scenario.resolved())
     for key, value in settings.items():
@@ -91,8 +91,8 @@ def rescheduled(
     Args:
         scenario: The scenario as it is.
         result: Its result.
-        name: What is changed, in words.
-        settings: The keys that change it, with their values.
+        name: The change, in words.
+        settings: The changed keys, with their values.
         exact: As of ``simulate``.
         stream: Origin of the stream; None takes that of the result.
     """
@@ -130,10 +130,10 @@ def sliced(
     scenario: Scenario, result: Result, launch: Launch, *, exact: bool | None, say: Callable[[str], None]
 ) -> Iterator[WhatIf]:
     """
-    Yield the best numbers of slices of K, serial and parallel, where SMs have no CTA without any.
+    Yield the best numbers of slices of K, serial and parallel, if SMs have no CTA without slices.
 
-    Numbers are tried from 2 on, as long as they help. Those of another stream than an estimated one are chosen by
-    estimates, since each may have to be compiled.
+    Numbers are tried from 2 on, as long as they help. With compiled streams, numbers are chosen by estimated ones,
+    because each may have to be compiled.
 
     Args:
         scenario: The scenario.
@@ -167,7 +167,7 @@ def sliced(
 
 
 def _numbers(launch: Launch, own: int) -> list[int]:
-    """Return numbers of slices that may help: powers of two, and what gives every SM a CTA, or all it can hold."""
+    """Return numbers of slices that may help: powers of two, and those that give every SM one CTA or fill it."""
     tiles, sms = launch.ctas // own, launch.machine.sms
     most = max(2, sms * launch.ctas_per_sm // tiles)
     powers = takewhile(lambda power: power <= most, (1 << exponent for exponent in count(1)))
@@ -175,7 +175,7 @@ def _numbers(launch: Launch, own: int) -> list[int]:
 
 
 def _best(found: list[WhatIf]) -> int:
-    """Return the place of the fastest one."""
+    """Return the index of the fastest one."""
     return min(range(len(found)), key=lambda place: (found[place].cycles or 0, place))
 
 

@@ -1,4 +1,4 @@
-"""An explanation in plain sentences with figures; it computes nothing but shares of what it is told."""
+"""An explanation in plain sentences with figures. It computes only shares of its arguments."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from gpusim.verbs.explanation.residency import Residency
 from gpusim.verbs.explanation.schedules import WhatIf
 
 MOST: Final = 50.0
-"""Share, per cent, that is "most"."""
+"""Share, per cent, from which a sentence says "most"."""
 
 _LIMITERS: Final = {
     "warps": "the warps it can hold allow",
@@ -28,8 +28,7 @@ def verdict(result: Result, shares: Budget, bound: Bound, *, working: int, sms: 
     """
     Return in one sentence what limits a kernel.
 
-    Idle SMs and padding come before what happens on busy tensor cores: a kernel that has them is slow however well it
-    runs.
+    Idle SMs and padding come before the losses of busy SMs: they slow a kernel however well the rest runs.
 
     Args:
         result: The result.
@@ -75,7 +74,7 @@ def sentences(
     axes: str,
 ) -> tuple[str, ...]:
     """
-    Return the explanation, one sentence for each matter.
+    Return the explanation, one sentence for each topic.
 
     Args:
         result: The result.
@@ -84,7 +83,7 @@ def sentences(
         holds: CTAs that an SM holds.
         changes: What-if changes, the largest gain first.
         working, sms: SMs that have a CTA, and all.
-        axes: Extents in their tiles, in words; empty where the kernel has no such tile.
+        axes: Extents and tiles, in words; empty if the kernel has no such tile.
     """
     return tuple(
         _sentence([one]) for one in _told(result, shares, used, holds, changes, working=working, sms=sms, axes=axes)
@@ -127,7 +126,7 @@ def _told(
 
 
 def _s(count: int) -> str:
-    """Return what a verb of so many ends with."""
+    """Return the ending of a verb whose subject is ``count`` things."""
     return "s" if count == 1 else ""
 
 

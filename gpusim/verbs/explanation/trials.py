@@ -17,10 +17,10 @@ class Trials:
 
     def without(self, changes: Sequence[Change], number: int = 0) -> SimulatedLaunch:
         """
-        Return a launch with changes made.
+        Return a launch with changes.
 
         Args:
-            changes: What is changed, made in this order.
+            changes: The changes, applied in this order.
             number: The launch's number.
         """
         made = tuple(change for change in changes if not self._does_nothing(change, number))
@@ -32,11 +32,11 @@ class Trials:
         return self._known[number, made]
 
     def all_without(self, changes: Sequence[Change]) -> tuple[SimulatedLaunch, ...]:
-        """Return every launch with changes made."""
+        """Return every launch with changes."""
         return tuple(self.without(changes, number) for number in range(len(self.launches)))
 
     def _does_nothing(self, change: Change, number: int) -> bool:
-        """Return whether a launch has the same machine and code with a change, so that it takes equally long."""
+        """Return whether a change leaves the machine and the code of a launch as they are."""
         if change.machine is not None:
             return False
         if (number, change) not in self._idle:

@@ -1,8 +1,8 @@
 """
-What a kernel would gain from one change alone: of the machine, of its code, or of its schedule. Each is simulated anew.
+The gain of a kernel from one change alone: of the machine, of its code, or of its schedule. Each change is simulated.
 
-A change of the machine or the code keeps everything else, so that its gain bounds what a better kernel could get. A
-change of the schedule is another scenario, which can be run and measured as it is.
+A change of the machine or the code keeps everything else, so its gain is an upper bound for a better kernel. A change
+of the schedule is another scenario, which can be run and measured.
 """
 
 from collections import Counter
@@ -80,8 +80,8 @@ def _why_slower(launches: Sequence[SimulatedLaunch], without: Sequence[Simulated
     """
     Return in words why a kernel takes longer without an obstacle.
 
-    Either SMs end less evenly, or they work longer: then warps wait longer for something, by the cycles of the mean
-    warp.
+    Either SMs end less evenly, or they work longer. In the second case the reason is the wait that grows most, in
+    cycles of the mean warp.
     """
     behind, later = (sum(one.outcome.longest - one.outcome.active for one in side) for side in (launches, without))
     active, longer = (sum(one.outcome.active for one in side) for side in (launches, without))
@@ -108,8 +108,8 @@ def _evenly(launches: Sequence[SimulatedLaunch], *, exact: bool | None) -> int |
     """
     Return the elapsed cycles if all SMs worked to the end; None if they do, or if some have no CTA.
 
-    The CTAs of the last wave, which leaves SMs idle, take as long as the others do in the mean: the grid is simulated
-    without them.
+    The grid is simulated without the last wave, which leaves SMs idle. Its CTAs are assumed to take as long as the
+    others in the mean.
     """
     first, *others = launches
     launch = first.launch

@@ -1,6 +1,6 @@
 """
-How a sweep is done: axes to points, points to rows, rows to a journal that a killed sweep resumes from, and a table.
+The parts of a sweep: axes, points, their rows, the journal from which a killed sweep continues, and the table.
 
-Its face is ``simulated`` and ``Journal``, which the verb that sweeps puts together. It never draws, and it knows no
-family: any key of a scenario can be an axis.
+Its face is ``simulated`` and ``Journal``, which the verb ``sweep`` joins. It never draws, and it knows no family: any
+key of a scenario can be an axis.
 """

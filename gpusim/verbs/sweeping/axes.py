@@ -1,4 +1,4 @@
-"""The axes of a sweep: which keys vary, over which values, and the points that are their product."""
+"""The axes of a sweep: the keys that vary, their values, and the points of their product."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,8 +55,8 @@ def axes_of_file(path: Path) -> tuple[Axis, ...]:
     """
     Read axes from a TOML file.
 
-    A key of a scenario has a list of its values: ``kernel.stages = [3, 4, 5]``. An array of tables under any other name
-    is an axis of several keys that vary together, such as a threadblock tile with its warps.
+    A key of a scenario has a list of values: ``kernel.stages = [3, 4, 5]``. An array of tables under any other name is
+    an axis of several keys that vary together, such as a threadblock tile with its warps.
 
     Raises:
         BadInput: The file is missing, is not TOML, or is not of this form.
@@ -75,11 +75,11 @@ def axes_of(over: Mapping[str, Sequence[Any]], where: str) -> tuple[Axis, ...]:
     Return the axes of a mapping from key to values, or from a name to tables of keys that vary together.
 
     Args:
-        over: Values by key. A name without a dot that is not "machine" has tables for values.
+        over: Values by key. The values of a name without a dot, except "machine", are tables.
         where: Origin of the axes, for messages.
 
     Raises:
-        BadInput: An axis is empty or has a value twice, a key stands on two axes, or tables have different keys.
+        BadInput: An axis is empty or has a value twice, a key is on two axes, or tables have different keys.
     """
     axes = tuple(_axis(name, values, where) for name, values in over.items())
     if not axes:
@@ -102,7 +102,7 @@ def points_of(axes: Sequence[Axis]) -> list[dict[str, Any]]:
 
 
 def cell(value: Any) -> Any:
-    """Return a value as it stands in a table: numbers, words and truth as they are, lists and tables as TOML text."""
+    """Return a value for a table: numbers, words and truth values unchanged, lists and tables as TOML text."""
     return value if isinstance(value, bool | int | float | str) else toml_value(value)
 
 
@@ -139,7 +139,7 @@ def _leaves(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that stand in no bracket and no quotes."""
+    """Split at the commas outside of brackets and quotes."""
     parts, depth, quote, begin = list[str](), 0, "", 0
     for at, letter in enumerate(text):
         if quote:

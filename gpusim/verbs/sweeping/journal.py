@@ -1,4 +1,4 @@
-"""Keeps a sweep in a folder: what is swept, and a line for each finished point; a killed sweep resumes from there."""
+"""Keeps a sweep in a folder: its definition, and a line for each finished point. A killed sweep continues from it."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from gpusim.results.whole_file import refuse_foreign
 from gpusim.verbs.sweeping.kept import axes_of_definition, count_points, row_damage
 
 DEFINITION: Final = "sweep.json"
-"""File of what is swept."""
+"""File of the sweep's definition."""
 
 JOURNAL: Final = "journal.jsonl"
 """File of the finished points: one line of JSON each, in the order in which they finished."""
@@ -28,8 +28,8 @@ class Journal:
     """
     The journal of a sweep in its folder, open for appending.
 
-    A line is written by one system call, so the death of the process tears at most the last one, which the next sweep
-    drops. Once a second the lines are forced to the disk.
+    A line is written by one system call. So a killed process leaves at most the last line incomplete, and the next
+    sweep drops it. Once a second the lines are flushed to the disk.
 
     Attributes:
         folder: The folder.
@@ -42,8 +42,8 @@ class Journal:
 
         Args:
             folder: The folder.
-            definition: What is swept, as JSON data: equal for sweeps that may share a folder.
-            anew: Replace the points of whatever sweep the folder holds. Nothing else in it is touched.
+            definition: Definition of the sweep, as JSON data: equal for sweeps that may share a folder.
+            anew: Replace the points of any sweep that the folder holds. Other files in it are not touched.
 
         Raises:
             BadInput: The folder holds another sweep, or anything else.
@@ -103,7 +103,7 @@ class Journal:
         self.rows[number] = dict(row)
 
     def _replace(self, definition: dict[str, Any]) -> None:
-        """Drop the points of the sweep that is there, then let the folder be another's; its table is written anew."""
+        """Drop the points of the folder's sweep, then write another definition; the table is rewritten later."""
         try:
             os.ftruncate(self._file, 0)
             _define(self.folder, definition)
@@ -113,7 +113,7 @@ class Journal:
     def _lock(self) -> None:
         try:
             fcntl: Any = import_module("fcntl")
-        except ImportError:  # no POSIX system: nothing keeps two sweeps out of one folder
+        except ImportError:  # not a POSIX system: two sweeps can write to one folder
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -121,7 +121,7 @@ class Journal:
             raise CannotRun(f"{self.folder}: another process sweeps into this folder") from error
 
     def _read(self) -> dict[int, dict[str, Any]]:
-        """Return the rows of the whole lines, and cut off a torn last one."""
+        """Return the rows of the complete lines, and cut off an incomplete last one."""
         data = (self.folder / JOURNAL).read_bytes()
         whole = data.rfind(b"\n") + 1
         if whole != len(data):
@@ -142,7 +142,7 @@ class Journal:
 
 def read_definition(folder: Path) -> dict[str, Any]:
     """
-    Return what is swept in a folder.
+    Return the definition of the sweep in a folder.
 
     Raises:
         BadInput: The folder holds no sweep, or one of another schema.
@@ -163,7 +163,7 @@ def read_definition(folder: Path) -> dict[str, Any]:
 
 
 def _claim(folder: Path, definition: dict[str, Any]) -> None:
-    """Write the definition into a new or empty folder; of a folder in use, require that it holds the same one."""
+    """Write the definition into a new or empty folder; any other folder must hold the same definition."""
     try:
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder}: is a file; a sweep is written to a folder")

@@ -1,4 +1,4 @@
-"""What a sweep keeps in its folder, held to its form when it is read: the axes, and a row for each finished point."""
+"""Validates the files of a sweep's folder: the axes, and a row for each finished point."""
 
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -19,14 +19,14 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Refused(BaseModel):
-    """The row of a point that was refused."""
+    """The row of a refused point."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     error: str
 
 
 class _Simulated(BaseModel):
-    """The row of a point that was simulated, but for its stalls."""
+    """The row of a simulated point, without its stalls."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     cycles: _Some
@@ -46,7 +46,7 @@ class _Simulated(BaseModel):
 
 
 class _Position(BaseModel):
-    """An axis as the definition of a sweep states it."""
+    """An axis in the definition of a sweep."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
     name: str
@@ -60,10 +60,10 @@ _AXES = TypeAdapter(Annotated[list[_Position], Field(min_length=1)])
 
 def row_damage(read: object, points: int) -> str:
     """
-    Return what is wrong with a line of the journal.
+    Return the error in a line of the journal.
 
     Args:
-        read: The line, as JSON has it.
+        read: The line, parsed as JSON.
         points: Points of the sweep.
 
     Returns:
@@ -84,10 +84,10 @@ def row_damage(read: object, points: int) -> str:
 
 def axes_of_definition(data: Mapping[str, Any]) -> tuple[Axis, ...]:
     """
-    Return the axes that the definition of a sweep states.
+    Return the axes in the definition of a sweep.
 
     Raises:
-        ValueError: It states none, in one line.
+        ValueError: It has no axes; the message is one line.
     """
     try:
         read = _AXES.validate_python(data.get("axes"))
@@ -100,5 +100,5 @@ def axes_of_definition(data: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def count_points(axes: Sequence[Mapping[str, Any]]) -> int:
-    """Return the number of points of axes, as a definition states them."""
+    """Return the number of points of a definition's axes."""
     return prod(len(axis["settings"]) for axis in axes)

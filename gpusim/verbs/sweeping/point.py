@@ -22,7 +22,7 @@ from gpusim.verbs.load import ScenarioSource, is_kernel_name
 from gpusim.verbs.simulate import simulate
 
 PointRow: TypeAlias = dict[str, Any]
-"""The figures of a point, by column; of a refused point, ``error`` alone."""
+"""The figures of a point, by column; a refused point has only ``error``."""
 
 STALL_COLUMNS: Final = {reason: f"stall_{reason}" for reason in REASONS}
 
@@ -38,7 +38,7 @@ POINT_FIGURES: Final = (
 @dataclass(frozen=True, slots=True)
 class Base:
     """
-    What all points of a sweep share: a scenario as it was written, which need not be legal without their settings.
+    The common part of all points of a sweep: a scenario as written. It may be illegal without a point's settings.
 
     Attributes:
         data: Data as ``tomllib`` reads it. A machine's path is absolute.
@@ -63,7 +63,7 @@ class Base:
         return scenario_of(self.data, texts, self.name)
 
     def _figures(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the figures of the machine that all points share, where the machine is a setting of its own."""
+        """Return the changed figures of the common machine, if a point sets the machine itself."""
         if not isinstance(settings.get("machine"), str) or not isinstance(self.data.get("machine"), str):
             return {}
         own = read_choice(settings["machine"]).figures
@@ -75,11 +75,11 @@ def base_of(
     source: ScenarioSource, overrides: Iterable[str] = (), *, exact: bool | None = None, stream: str = "auto"
 ) -> Base:
     """
-    Return what the points of a sweep over a scenario share.
+    Return the common part of the points of a sweep.
 
     Args:
         source: The scenario, as ``load`` takes it.
-        overrides: Settings ``key=value`` that hold for all points.
+        overrides: Settings ``key=value`` for all points.
         exact: As in ``simulate``.
         stream: As in ``simulate``.
 
@@ -112,7 +112,7 @@ def _text(source: str, overrides: Iterable[str]) -> Text:
 
 
 def point_row(base: Base, settings: Mapping[str, Any]) -> PointRow:
-    """Simulate one point, and return its row. A point that is refused has an ``error``."""
+    """Simulate one point, and return its row. The row of a refused point has an ``error``."""
     try:
         scenario = base.scenario(settings)
         result, _ = simulate(scenario, exact=base.exact, stream=base.stream)
@@ -146,7 +146,7 @@ def figures_of(scenario: Scenario, result: Result) -> PointRow:
 
 
 def about_streams(rows: Iterable[PointRow]) -> str:
-    """Return a sentence about the rows whose streams are estimated though a compiler is here; nothing without such."""
+    """Return a sentence about rows with estimated streams although a compiler is installed; empty without such rows."""
     found = [row for row in rows if "error" not in row]
     refused = [row[NOT_COMPILED] for row in found if NOT_COMPILED in row]
     return f"{len(refused)} of {len(found)} have estimated streams, the first since {refused[0]}" if refused else ""

@@ -1,4 +1,4 @@
-"""Writes the table of a sweep, one row a point: Parquet where pyarrow is installed, otherwise CSV; and reads it."""
+"""Writes and reads the table of a sweep, one row a point: Parquet if pyarrow is installed, otherwise CSV."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from gpusim.results.marks import PARQUET_KEY
 from gpusim.results.whole_file import refuse_foreign, written_whole
 
 TableFormat: TypeAlias = Literal["auto", "csv", "parquet"]
-"""Formats of the table; "auto" is Parquet where pyarrow is installed."""
+"""Formats of the table; "auto" is Parquet if pyarrow is installed."""
 
 STEM = "points"
 
@@ -22,16 +22,16 @@ def write_table(
     """
     Write ``folder/points.parquet`` or ``folder/points.csv``, completely or not at all, and return its path.
 
-    An earlier table, of either format, is replaced, so that a folder has one.
+    An earlier table of either format is replaced, so a folder has one table.
 
     Args:
         folder: The sweep's folder.
         columns: Columns in order.
-        rows: Values by column. What a row lacks is null, in CSV empty.
+        rows: Values by column. A missing value is null, in CSV empty.
         wanted: Format.
 
     Raises:
-        BadInput: Something that gpusim has not made has the name of a table.
+        BadInput: A file that gpusim has not made has the name of a table.
         CannotRun: The file cannot be written, or Parquet was asked for and pyarrow is not installed.
     """
     kind = "parquet" if wanted == "parquet" or (wanted == "auto" and _has_pyarrow()) else "csv"

@@ -1,4 +1,4 @@
-"""Has the points of a sweep simulated: here, in local processes, or on a Dask cluster; knows no folder and no table."""
+"""Simulates the points of a sweep: here, in local processes, or on a Dask cluster. It knows no folder and no table."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from gpusim.verbs.processes import end_with_parent, interrupts_held
 from gpusim.verbs.sweeping.point import Base, PointRow, point_row
 
 KILLED = "the process that simulated it was killed twice"
-"""Error of a point that takes its process with it, for want of memory for example."""
+"""Error of a point that kills its process, by lack of memory for example."""
 
 CONNECT_SECONDS = 10
 
@@ -27,7 +27,7 @@ def processes_of(jobs: object, scheduler: object) -> int:
     Return the number of local processes; one for each core if ``jobs`` is None.
 
     Raises:
-        BadInput: It is no number of processes, or the scheduler is no address.
+        BadInput: ``jobs`` is not a number of processes, or ``scheduler`` is not an address.
     """
     if scheduler is not None:
         text("scheduler", scheduler)
@@ -41,10 +41,10 @@ def simulated(
     Yield number and row of each point as it finishes.
 
     Args:
-        base: What all points share.
+        base: The common part of all points.
         points: Settings by the point's number.
         jobs: Local processes; 1 simulates in this one.
-        scheduler: Address of a Dask scheduler, whose workers are used instead.
+        scheduler: Address of a Dask scheduler; its workers then simulate the points.
 
     Raises:
         CannotRun: Processes cannot be started here, no scheduler answers, or its workers have another gpusim.
@@ -59,7 +59,7 @@ def simulated(
 
 
 def _in_processes(base: Base, points: dict[int, dict[str, Any]], jobs: int) -> Iterator[tuple[int, PointRow]]:
-    """Simulate in a pool. If a process dies, those that may have killed it run again alone, and the rest go on."""
+    """Simulate in a pool. If a process dies, the points that may have killed it run again alone; the rest continue."""
     waiting = dict(points)
     while waiting:
         try:
@@ -93,7 +93,7 @@ def _collected(executor: Executor, base: Base, points: dict[int, dict[str, Any]]
 
 @contextmanager
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes end with it, with the point they are at if need be, and with this process."""
+    """Yield a pool. Its processes end with the block and with this process, even in the middle of a point."""
     before = set(active_children())
     executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=end_with_parent)
     try:
@@ -120,9 +120,9 @@ def _require_start(executor: Executor) -> None:
 
 def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> Iterator[tuple[int, PointRow]]:
     """
-    Simulate on the workers of a Dask cluster, through the executor that its client gives.
+    Simulate on the workers of a Dask cluster, through the executor of its client.
 
-    A point whose worker dies is simulated on another one; the scheduler gives up a point that killed several.
+    If a worker dies, its point is simulated on another one. The scheduler gives up a point that killed several workers.
     """
     try:
         distributed = import_module("distributed")
@@ -148,10 +148,10 @@ def _on_cluster(base: Base, points: dict[int, dict[str, Any]], address: str) -> 
 
 def _connected(client_class: Any, address: str) -> Any:
     """
-    Return a client of the scheduler at an address, to be closed by the caller.
+    Return a client of the scheduler at an address. The caller must close it.
 
-    One that finds no scheduler is closed here. Left open, it is closed by the garbage collector, which waits for ever
-    for a lock of ``distributed`` if it runs while the next client starts.
+    A client without a scheduler is closed here. Otherwise the garbage collector would close it, and could then wait
+    forever for a lock of ``distributed`` while the next client starts.
     """
 
     def start(client: Any, **settings: Any) -> None:

@@ -1,6 +1,6 @@
 """
-How the best kernel for a problem is found: candidates, bounds, a search where they are too many, and reasons.
+The parts of a tuning: candidates, their lower bounds, the search among too many candidates, and reasons.
 
-Its face is ``candidates_of``, ``searched`` and ``why_faster``, which the verb that tunes puts together. It asks the
-family what could be compiled, and never measures.
+Its face is ``candidates_of``, ``searched`` and ``why_faster``, which the verb ``tune`` joins. The family says which
+kernels can be compiled; this room never measures one.
 """

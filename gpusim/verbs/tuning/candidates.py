@@ -1,4 +1,4 @@
-"""The configurations that could be compiled for a problem, and the fewest cycles that each could take."""
+"""The configurations that could be compiled for a problem, and a lower bound of the cycles of each."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _SPLIT_KEYS = ("split_k_slices", "split_k")
 @dataclass(frozen=True, slots=True)
 class KernelCandidate:
     """
-    A configuration that is legal for the problem.
+    A legal configuration for the problem.
 
     Attributes:
         settings: Its keys and values, dotted.
         least: The fewest cycles that each resource needs, by resource.
-        least_cycles: The fewest elapsed cycles of its launches: the largest of these, and the launches' overhead.
+        least_cycles: Lower bound of the elapsed cycles: the largest value in ``least``, and the launches' overhead.
     """
 
     settings: Mapping[str, Any]
@@ -31,12 +31,12 @@ class KernelCandidate:
 
     @property
     def limit(self) -> str:
-        """The resource that needs most."""
+        """The resource that needs most cycles."""
         return max(self.least, key=lambda name: self.least[name])
 
 
 def base_without_kernel(scenario: Scenario, *, exact: bool | None, stream: str) -> Base:
-    """Return what all candidates share: the scenario without its kernel's keys and without its split of K."""
+    """Return the common part of all candidates: the scenario without its kernel's keys and its split of K."""
     data = scenario.written()
     kernel = data.pop("kernel", {})
     if "code" in kernel:
@@ -50,15 +50,15 @@ def candidates_of(
     scenario: Scenario, base: Base, given: Iterable[Mapping[str, Any]] | None = None
 ) -> tuple[list[KernelCandidate], int]:
     """
-    Return the legal candidates by the fewest cycles they could take, and the number of those that are not legal.
+    Return the legal candidates, ordered by their lower bound, and the number of illegal ones.
 
     Args:
         scenario: The scenario.
-        base: What all candidates share.
-        given: Settings to choose from; None asks the family.
+        base: The common part of all candidates.
+        given: Settings to choose from; None takes the family's space.
 
     Raises:
-        BadInput: None is legal. The message says why the first is not.
+        BadInput: No candidate is legal. The message says why the first is not.
     """
     machine, spaces = load_machine(scenario.machine), family_of(scenario).spaces
     found, refused = list[KernelCandidate](), list[str]()
@@ -76,7 +76,7 @@ def candidates_of(
 
 
 def _least_besides(machine: Machine) -> int:
-    """Return the cycles that a launch takes at least besides the work of its SMs."""
+    """Return the fewest cycles that a launch takes in addition to the work of its SMs."""
     spec = machine.launch
     return spec.overhead if spec.gpc_clocks is None else min(spec.overhead, *spec.gpc_clocks.besides)
 

@@ -13,8 +13,8 @@ def label(settings: Mapping[str, Any]) -> str:
     """
     Return a configuration in one short line, such as ``128x128x64 64x64 s4 identity<8> serial 2``.
 
-    They are threadblock, warps, stages, order of CTAs, iterator and split-K; then any other keys by name. What a
-    configuration does not set is left out.
+    The parts are threadblock, warps, stages, order of CTAs, iterator and split-K; then any other keys by name. Keys
+    that a configuration does not set are left out.
     """
     words = []
     if "kernel.threadblock" in settings:
@@ -24,7 +24,7 @@ def label(settings: Mapping[str, Any]) -> str:
     words += [str(settings[key]) for key in ("kernel.threadblock_swizzle", "kernel.iterator") if key in settings]
     if settings.get("problem.split_k_slices", 1) > 1:
         words.append(f"{settings['problem.split_k']} {settings['problem.split_k_slices']}")
-    # A ring of two stages is a pipelined mainloop's, unless it is said.
+    # A ring of two stages means a pipelined mainloop, unless the mainloop is set.
     usual = "pipelined" if settings.get("kernel.stages") == PIPELINED_STAGES else "multistage"
     implied = (
         {"kernel.mainloop"} if "kernel.threadblock" in settings and settings.get("kernel.mainloop") == usual else set()

@@ -29,7 +29,7 @@ def why_faster(
     first: Mapping[str, Any], second: Mapping[str, Any], least: tuple[Mapping[str, int], Mapping[str, int]]
 ) -> str:
     """
-    Return one line: by how much a configuration is faster than another, and what of it explains most.
+    Return one line: by how much a configuration is faster than another, and the largest reason.
 
     Args:
         first: Figures of the faster one (``point.figures_of``).

@@ -1,4 +1,4 @@
-"""Simulates candidates until none that is left can win: all, or those that optuna chooses where they are many."""
+"""Simulates candidates until no other one can win: all of them, or those that optuna chooses if they are too many."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from gpusim.verbs.sweeping.workers import simulated
 from gpusim.verbs.tuning.candidates import KernelCandidate
 
 ROUND: Final = 48
-"""Configurations that are simulated between two looks at which others can still win."""
+"""Configurations that are simulated before the others are checked again: which can still win?"""
 
 _SEED: Final = 0
 
@@ -23,7 +23,7 @@ _TOGETHER: Final = (
     ("problem.split_k_slices", "problem.split_k"),
     ("kernel.queries_per_block", "kernel.keys_per_block"),
 )
-"""Keys that are one choice."""
+"""Keys that are chosen together."""
 
 _ASKED_FOR_ONE: Final = 20
 
@@ -34,13 +34,13 @@ class KernelSearch:
     A search among candidates.
 
     Attributes:
-        candidates: All candidates, by the fewest cycles they could take.
-        base: What they share.
+        candidates: All candidates, ordered by their lower bound.
+        base: Their common part.
         jobs: Local processes.
         scheduler: Address of a Dask scheduler; None simulates here.
         budget: Most simulations.
         say: Called with a line after each round.
-        rows: What was simulated, by the candidate's number.
+        rows: Rows of the simulated candidates, by the candidate's number.
     """
 
     candidates: Sequence[KernelCandidate]
@@ -57,7 +57,7 @@ class KernelSearch:
         return min((row["cycles"] for row in self.rows.values() if "error" not in row), default=float("inf"))
 
     def can_win(self, number: int) -> bool:
-        """Return whether a candidate was not simulated, and its fewest cycles are below the best."""
+        """Return whether a candidate is not simulated yet, and its lower bound is below the best."""
         return number not in self.rows and self.candidates[number].least_cycles < self.best
 
     def simulate(self, numbers: Sequence[int]) -> None:
@@ -70,10 +70,10 @@ class KernelSearch:
 
 def searched(search: KernelSearch) -> str:
     """
-    Simulate what can win, and return how it was chosen: "all", or "optuna" where there are more than the budget.
+    Simulate candidates that can win, and return how they were chosen: "all", or "optuna" if they exceed the budget.
 
     Raises:
-        CannotRun: There are more, and optuna is not installed.
+        CannotRun: They exceed the budget, and optuna is not installed.
     """
     if len(search.candidates) <= search.budget:
         _all_that_can_win(search)
@@ -91,7 +91,7 @@ def _all_that_can_win(search: KernelSearch) -> None:
 
 
 def _by_optuna(search: KernelSearch) -> None:
-    """Simulate one candidate of each tile, then what a tree of Parzen estimators takes for the most promising."""
+    """Simulate one candidate of each tile, then those that a tree of Parzen estimators expects to be best."""
     try:
         optuna: Any = import_module("optuna")
     except ImportError as error:
@@ -128,7 +128,7 @@ def _by_optuna(search: KernelSearch) -> None:
 def _asked(
     study: Any, axes: Mapping[str, Any], numbers: Mapping[str, int], search: KernelSearch, wanted: int
 ) -> Iterator[int]:
-    """Yield the candidates that the study asks for and that can win; what is no candidate is asked for in vain."""
+    """Yield the study's suggestions that are candidates and can win; skip the others."""
     found = set[int]()
     for _ in range(_ASKED_FOR_ONE * wanted):
         trial = study.ask(axes)
@@ -142,7 +142,7 @@ def _asked(
 
 
 def _all_choices(candidates: Sequence[KernelCandidate]) -> list[dict[str, str]]:
-    """Return the choices that make each configuration, as text: its keys, some of them together; "" for none."""
+    """Return the choices of each configuration, as text, for single keys or keys chosen together; "" for none."""
     group = {key: keys[0] for keys in _TOGETHER for key in keys}
     found = []
     for one in candidates:
@@ -159,7 +159,7 @@ def _values(choices: Sequence[Mapping[str, str]], name: str) -> list[str]:
 
 
 def _first_of_each(choices: Sequence[Mapping[str, str]]) -> Iterator[int]:
-    """Yield the first candidate, by its fewest cycles, of each value of each choice."""
+    """Yield, for each value of each choice, the candidate with the least lower bound."""
     seen = set[tuple[str, str]]()
     for number, one in enumerate(choices):
         if not seen.issuperset(one.items()):
