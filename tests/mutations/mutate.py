@@ -50,7 +50,6 @@ OF_THE_CORE = (
     "tests/contract/test_chip_queues.py",
     "tests/contract/test_chip_barrier.py",
     "tests/contract/test_chip_fetch.py",
-    "tests/contract/test_chip_reads.py",
     "tests/contract/test_chip_slices.py",
     "tests/unit/sim/core",
     "tests/lab/fit/chip/test_astern.py",

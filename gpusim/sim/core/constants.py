@@ -20,7 +20,7 @@ NEVER = 1 << 62
 
 MILLI, PERCENT = 1000, 100
 READ, STORE, WAYS = 0, 1, 2
-"""Ways into the L2: of what is read, and of what is stored."""
+"""Ways into the L2: of reads, and of stores."""
 SHARES = 2
 """Shares of each way: of SMs of larger CPCs, and of smaller ones."""
 FINE = 6
@@ -29,7 +29,7 @@ FINE_MASK = (1 << FINE) - 1
 PART = 12
 """Bits behind the point of what something takes of one time over what it takes of another."""
 WAITING = 128
-"""Stores of an SM that can wait for the L2 behind its port: more than the sectors of most leave room for."""
+"""Stores of an SM that can wait for the L2 behind its port: more than have room there."""
 GROUPS = 32
 """Commit groups of a warp that are remembered: more than any wait leaves pending."""
 
@@ -60,14 +60,14 @@ GAPS = 2
 LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
-AWAITED = 256
-"""Loads of an SM on their way that may be put off, the last ones, a power of two: as many as eight of 32 warps."""
+LOADS_IN_FLIGHT = 256
+"""Loads in flight of an SM that can be delayed, the last ones, a power of two: as many as eight of 32 warps."""
 
-GIVEN = 4096
+MOST_LOST = 4096
 """Most cycles of the data stage that one instruction takes: wavefronts of 32 lanes are far fewer."""
 
 DUE = 32
-"""Memory instructions of an SMSP that wait for the next mma.sync, a power of two: more than its queue holds."""
+"""Register reads of an SMSP that may delay the next mma.sync, a power of two: more than its queue holds."""
 
 DUE_MASK = DUE - 1
 """Takes a number of them to the place of the last one."""
@@ -87,14 +87,14 @@ STAGE_WORDS = 256
 STAGE_MASK = STAGE_WORDS - 1
 """Takes a number of them to a place: a division costs as much as ten other operations."""
 
-ISSUED, COMING, STATES = 2, 3, 3
-"""What stands for a cycle that goes to an instruction, or to data that comes, and the bits of either; 0 is free."""
+ISSUED, RETURNING, STATES = 2, 3, 3
+"""States of a cycle: taken by an instruction, or reserved for returning data; the bits of either, 0 is free."""
 
 ALL_ISSUED = ((1 << 2 * (WORD_CYCLES + 1)) - 1) // STATES * ISSUED
 """The states of such an integer all of whose cycles go to instructions."""
 
 TO_WRITE, LINE_BITS = 2048, 8
-"""Lines on their way to an SM's shared memory kept in mind, a power of two, and bits for the sectors of one."""
+"""Lines of an SM's copies in flight that are kept, a power of two, and bits for the sectors of one."""
 
 TO_WRITE_MASK, LINE_MASK = TO_WRITE - 1, (1 << LINE_BITS) - 1
 """Takes a number of such lines to a place, and one to its sectors."""
@@ -106,7 +106,7 @@ SLOT_WIDTH = LINE_WIDTH
 """Integers from one slot of a cache to the next."""
 
 USES_A_LINE = 4
-"""Uses of lines that a cache logs, for each line that it holds, before it forgets earlier ones of the same line."""
+"""Uses of lines that a cache logs, for each line that it holds, before it drops the stale ones."""
 
 WARP_WIDTH = 40
 """Integers from one warp to the next: an odd number of such lines, as far apart as spreads best over a cache."""
@@ -130,7 +130,7 @@ PLACE_BITS, APART = 17, 40503
 """Bits of a line's number, beyond those of neighbours, that differ within a tensor; buckets between two tensors."""
 
 MERGED_BITS, ASKED_BITS = 12, 8
-"""Bits below those of the time, and of the mask, in the integer of a line and GPC whose requests the L2 merges.
+"""Bits below those of the time, and of the mask, in an entry of the L2's merge table: one for each line and GPC.
 
 It has until when it does, which sectors were asked for last, and how many times.
 """
@@ -142,10 +142,10 @@ MERGED_TIME, MERGED_AHEAD = (1 << 50) - 1, 1 << 49
 """Takes a time to what that integer has of it; what is less far ahead by these bits is to come, for 2^39 cycles."""
 
 PART_BITS = 27
-"""Bits of the number of a part of DRAM within a tensor, of those that are hashed."""
+"""Bits of the number of a part of DRAM within a tensor, of those that are hashed into its phase of refresh."""
 
 OUTPUT_LINES = 1 << 46
-"""Numbers of the lines that stores fill, or whose number is not known; no operand's lines reach them."""
+"""Numbers of the lines that stores allocate, or whose number is not known; no operand's lines reach them."""
 
 PARTS_KEPT = 256
 """Parts of the L2, of each of which it is known how much of what has come to it was stored."""
@@ -168,7 +168,7 @@ WOKEN, TIMED = 0, 1
 
 NOTE_WIDTH, SPAN_WIDTH = 6, 4
 """
-Integers of a row in ``Chip.notes`` and in ``Chip.spans``; the first is the warp's index in its CTA.
+Integers of a row in ``WarpRecord.notes`` and in ``WarpRecord.spans``; the first is the warp's index in its CTA.
 
 A note goes on with the place in the code, the k tiles of the trip, issue, arrival of data, and the end of the
 instruction before's fixed stall. A span goes on with begin, end and stall reason.

@@ -11,8 +11,8 @@ cdef class DataStage:
     cdef Warps warps
     cdef long long per_cycle, fill_bytes, sms, last
     cdef readonly long long wavefronts
-    cdef long long[::1] words, full_from, full_to, awaited_warp, awaited_board, awaited_passes, awaited_landed
-    cdef long long[::1] awaited_first, awaited_next, given, found, to_write, writes_next, writes_noted, lines_noted
+    cdef long long[::1] words, full_from, full_to, load_warp, load_board, load_passes, load_landed
+    cdef long long[::1] first_load, next_load, lost, moved_to, to_write, writes_next, writes_noted, lines_noted
     cdef long long[::1] sectors_noted
     cdef inline long long states_of(self, long long pipeline, long long cycle) noexcept
     cdef inline void set_states(self, long long pipeline, long long cycle, long long states) noexcept
@@ -28,7 +28,7 @@ cdef class DataStage:
     cdef bint replays(self, long long written, long long cycle, bint replay) noexcept
     cdef void return_data(self, long long pipeline, long long at, long long cycles) noexcept
     cdef long long pass_return(self, long long sm, long long at, long long wavefronts) noexcept
-    cdef void await_load(self, long long sm, long long warp, long long board, long long passes, long long landed) noexcept
+    cdef void note_load(self, long long sm, long long warp, long long board, long long passes, long long landed) noexcept
     cdef void move_returns(self, long long pipeline, long long at, long long moved) noexcept
     cdef void delay_loads(self, long long sm, long long moved) noexcept
     cdef void add_write(self, long long sm, long long at, long long sectors) noexcept

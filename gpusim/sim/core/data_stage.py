@@ -27,10 +27,10 @@ from gpusim.sim.columns import pages, zeros
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
-    AWAITED,
-    COMING,
+    LOADS_IN_FLIGHT,
+    RETURNING,
     CYCLE_BITS,
-    GIVEN,
+    MOST_LOST,
     ISSUED,
     LINE_BITS,
     LINE_MASK,
@@ -76,11 +76,11 @@ class DataStage:
         self.words = pages(5 * sms * STAGE_WORDS)
         self.full_from, self.full_to = zeros(5 * sms), zeros(5 * sms)
         # Loads in flight, in the order of their issue: the scoreboard, the cycle of their data, when it can be used.
-        self.awaited_warp, self.awaited_board = zeros(sms * AWAITED), zeros(sms * AWAITED)
-        self.awaited_passes, self.awaited_landed = zeros(sms * AWAITED), zeros(sms * AWAITED)
-        self.awaited_first, self.awaited_next = zeros(sms), zeros(sms)
+        self.load_warp, self.load_board = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
+        self.load_passes, self.load_landed = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
+        self.first_load, self.next_load = zeros(sms), zeros(sms)
         # Cycles of returning data that an instruction takes, and those that the data moves to.
-        self.given, self.found = zeros(GIVEN), zeros(GIVEN)
+        self.lost, self.moved_to = zeros(MOST_LOST), zeros(MOST_LOST)
         # Lines that copies are to write, and how far stores and zeros have looked at them.
         self.to_write, self.writes_next, self.writes_noted = pages(sms * TO_WRITE), zeros(sms), zeros(sms)
         self.lines_noted, self.sectors_noted = zeros(sms), zeros(sms)
@@ -167,11 +167,11 @@ class DataStage:
                 self.last = cycle - 1
                 continue
             state = ahead & STATES
-            if state == COMING and not yields:
+            if state == RETURNING and not yields:
                 yields = True
             else:
-                if state == COMING:
-                    self.given[moved] = cycle
+                if state == RETURNING:
+                    self.lost[moved] = cycle
                     moved += 1
                 yields = False
                 self.set_states(pipeline, cycle, states ^ (state ^ ISSUED) << shift)
@@ -224,7 +224,7 @@ class DataStage:
             while taken & ISSUED:
                 taken >>= 2
                 cycle += 1
-            self.set_states(pipeline, cycle, states | (taken & STATES | COMING) << 2 * (cycle & WORD_CYCLES))
+            self.set_states(pipeline, cycle, states | (taken & STATES | RETURNING) << 2 * (cycle & WORD_CYCLES))
             self.last = cycle
             cycles -= 1
             cycle += 1
@@ -245,20 +245,20 @@ class DataStage:
         self.return_data(sm, at, cycles)
         return max(at, self.last + 1 - cycles)
 
-    def await_load(self, sm: int, warp: int, board: int, passes: int, landed: int) -> None:
+    def note_load(self, sm: int, warp: int, board: int, passes: int, landed: int) -> None:
         """Note a load that holds a scoreboard: until when its data passes the data stage, and when it is used."""
-        place = sm * AWAITED + self.awaited_next[sm] % AWAITED
-        self.awaited_board[place], self.awaited_warp[place] = warp + board, warp
-        self.awaited_passes[place], self.awaited_landed[place] = passes, landed
-        self.awaited_next[sm] += 1
-        self.awaited_first[sm] = max(self.awaited_first[sm], self.awaited_next[sm] - AWAITED)
+        place = sm * LOADS_IN_FLIGHT + self.next_load[sm] % LOADS_IN_FLIGHT
+        self.load_board[place], self.load_warp[place] = warp + board, warp
+        self.load_passes[place], self.load_landed[place] = passes, landed
+        self.next_load[sm] += 1
+        self.first_load[sm] = max(self.first_load[sm], self.next_load[sm] - LOADS_IN_FLIGHT)
 
     def move_returns(self, pipeline: int, at: int, moved: int) -> None:
-        """Move returning data whose cycles an instruction took (``given``) to the next free ones from a cycle on."""
+        """Move returning data whose cycles an instruction took (``lost``) to the next free ones from a cycle on."""
         last = self.last
         for place in range(moved):
             self.return_data(pipeline, at, 1)
-            self.found[place] = self.last
+            self.moved_to[place] = self.last
         self.delay_loads(pipeline, moved)
         self.last = last
 
@@ -274,23 +274,23 @@ class DataStage:
         what passes while an instruction at the head of the SM's queue waits (``block``). What is logged of a load is
         what was foreseen when it issued.
         """
-        base, first = sm * AWAITED, self.awaited_first[sm]
-        while first < self.awaited_next[sm] and self.awaited_passes[base + first % AWAITED] < self.calendar.cycle:
+        base, first = sm * LOADS_IN_FLIGHT, self.first_load[sm]
+        while first < self.next_load[sm] and self.load_passes[base + first % LOADS_IN_FLIGHT] < self.calendar.cycle:
             first += 1
-        self.awaited_first[sm] = first
-        for number in range(first, self.awaited_next[sm]):
-            place = base + number % AWAITED
-            passes, cycles = self.awaited_passes[place], 0
+        self.first_load[sm] = first
+        for number in range(first, self.next_load[sm]):
+            place = base + number % LOADS_IN_FLIGHT
+            passes, cycles = self.load_passes[place], 0
             for at in range(moved):
-                if self.given[at] > passes + cycles:
+                if self.lost[at] > passes + cycles:
                     break
-                if passes + cycles < self.found[at]:
+                if passes + cycles < self.moved_to[at]:
                     cycles += 1
             if cycles:
-                self.awaited_passes[place] += cycles
-                landed = self.awaited_landed[place]
-                self.awaited_landed[place] += cycles
-                self.warps.delay_load(self.awaited_warp[place], self.awaited_board[place], landed, landed + cycles)
+                self.load_passes[place] += cycles
+                landed = self.load_landed[place]
+                self.load_landed[place] += cycles
+                self.warps.delay_load(self.load_warp[place], self.load_board[place], landed, landed + cycles)
 
     # --- writes of copies to shared memory ---
 

@@ -270,7 +270,7 @@ class Lsu:
             landed = max(landed, self.loads_free[warp] + path)
             self.loads_free[warp] = landed
         if self.write[code] >= 0:
-            self.data_stage.await_load(sm, warp, self.write[code], passes, landed)
+            self.data_stage.note_load(sm, warp, self.write[code], passes, landed)
         return landed
 
     def copy_async(self, smsp: int, warp: int, at: int) -> int:

@@ -178,3 +178,117 @@ def test_dram_never_exceeds_its_bandwidth(requests):
     served_until = begins + requests[-1][1] * 32 // 64
 
     assert served_until * 64 + 64 >= sum(sectors for _, sectors in requests) * 32
+
+
+# --- latencies, and refresh ---
+
+
+NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+"""A hit takes 258 cycles, a miss 690."""
+
+
+STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}
+"""Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
+
+
+def standing(lines=8, masks=(), **figures):
+    own = STANDS | {"dram_late_lines": lines, "dram_late_masks": masks} | figures
+    return Dram(NEAR_ONLY._replace(**own), 1)
+
+
+def test_a_part_of_dram_stands_still_once_in_a_period():
+    """A load that comes when 30 of 100 cycles have passed waits for the other 70; one at any other time for none."""
+    dram = standing()
+    begin = next(at for at in range(1000) if dram.refresh_left(0, at) == 100)
+
+    assert [dram.refresh_left(0, begin + after) for after in (0, 30, 99, 100, 999, 1000)] == [
+        100,
+        70,
+        1,
+        0,
+        0,
+        100,
+    ]
+    assert [dram.arrival(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
+
+
+@pytest.mark.parametrize("masks", [(), (9,), (9, 18, 36)])
+def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(masks):
+    """
+    Sixty-four lines of a region: those for which the parities of all masks are the same have one phase, others another.
+    Another region has others, and so has that of another tensor; another wave's is the same memory.
+    """
+    dram = standing(lines=64, masks=masks)
+
+    def phase(line):
+        return tuple(dram.refresh_left(line, at) for at in range(1000))
+
+    def phases(first):
+        return {phase(first + line) for line in range(64)}
+
+    of = {}
+    for line in range(64):
+        of.setdefault(tuple((line & mask).bit_count() % 2 for mask in masks), set()).add(phase(line))
+    assert {len(found) for found in of.values()} == {1}
+    assert len(of) == len(phases(0)) == len(phases(64)) == len(phases(TENSOR_STRIDE)) == 2 ** len(masks)
+    assert not phases(0) & phases(64)
+    assert not phases(0) & phases(TENSOR_STRIDE)
+    assert phases(64 + WAVE_STRIDE) == phases(64)
+
+
+def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_still():
+    """100 of 1000 cycles: of 20,000 loads a tenth, within half of a hundredth."""
+    dram = standing()
+    late = sum(dram.refresh_left(8 * at, 7 * at) > 0 for at in range(20_000))
+
+    assert late == pytest.approx(2_000, abs=100)
+
+
+def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_is_below():
+    """Of 10,000 from 500 to 900 about 700: the mean is 700, and no bound is passed. None stands still."""
+    dram = standing(dram_on_time=700, dram_late_cycles=0)
+    drawn = [dram.arrival(0, 0) for _ in range(10_000)]
+
+    assert sum(drawn) / len(drawn) == pytest.approx(700, abs=5)
+    assert (min(drawn), max(drawn)) == (500, 899)
+
+
+def latencies(count, **figures):
+    """The latencies of so many misses."""
+    dram = Dram(NEAR_ONLY._replace(**figures), 1)
+    return [dram.arrival(0, 0) for _ in range(count)]
+
+
+SPREAD = {"dram_least": 1000, "dram_latency": 2000, "dram_late": 4000, "dram_later": 7000, "dram_most": 9000}
+
+
+def test_the_latencies_of_misses_have_the_machine_s_quantiles():
+    """Of 100,000: half are below 2000, nine in ten below 4000, 98 in a hundred below 7000, all from 1000 to 9000."""
+    drawn = sorted(latencies(100_000, **SPREAD))
+
+    below = [sum(one < bound for one in drawn) / 1000 for bound in (2000, 4000, 7000)]
+    assert below == pytest.approx([50, 90, 98], abs=0.5)
+    assert (drawn[0], drawn[-1]) == (1000, 8900)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "middle"), [(0, 0.5, 1500), (0.5, 0.9, 3000), (0.9, 0.98, 5500), (0.98, 1, 8000)]
+)
+def test_between_two_quantiles_all_latencies_are_alike(begin, end, middle):
+    drawn = sorted(latencies(100_000, **SPREAD))
+    part = drawn[int(begin * 100_000) : int(end * 100_000)]
+
+    assert sum(part) / len(part) == pytest.approx(middle, rel=0.02)
+
+
+def test_the_first_two_latencies_are_those_of_the_generator():
+    """
+    12345 / 2^31 is 0 thousandths: the least. (12345 * 1103515245 + 12345) modulo 2^31 is 1,406,932,606: 655.
+
+    2000 + 2000 * 155 / 400 = 2775. Every chip draws the same.
+    """
+    assert latencies(2, **SPREAD) == latencies(2, **SPREAD) == [1000, 2775]
+
+
+def test_where_all_quantiles_are_equal_every_miss_takes_as_long():
+    assert set(latencies(1000)) == {H200.dram.latency}

@@ -1,18 +1,18 @@
-"""Reads of the L2: which of them are merged, what a look-up takes, and how long DRAM does."""
+"""The L2: which reads are merged, what a lookup takes, what crosses the chip, and how far an SM is from it."""
 
 from dataclasses import replace
 
 import pytest
-from doubles.by_hand import Memory, copy, execute, instruction, lds, load, quiet
+from doubles.by_hand import Memory, copy, execute, load, quiet
 from doubles.published import H200
 
-from gpusim.sim.core.constants import PIPE, READ, TENSOR_STRIDE, WAVE_STRIDE
+from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
-from gpusim.sim.stall_reasons import LONG_SCOREBOARD
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
+
 
 SMS = 8
 
@@ -20,9 +20,6 @@ SMS = 8
 def filled(chip, *requests, mask=1):
     """When each request, (SM, line, cycle), for the sectors of a mask has arrived."""
     return [chip.l2.read(sm, chip.l2.lines.touch(line), mask, at * 1000, at) for sm, line, at in requests]
-
-
-# --- merged reads ---
 
 
 def test_an_sm_that_asks_again_for_what_is_on_its_way_is_merged_as_others_are():
@@ -190,9 +187,6 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
     assert chip.l2.looked_up == 8
 
 
-# --- look-ups, and what is missing ---
-
-
 PAGE = 1 << 14
 """Lines of a page."""
 
@@ -218,6 +212,7 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
 
 
 HOME_BITS = -PAGE | sum(1 << bit for bit in (5, 6, 8, 10, 12))
+
 
 SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189, home_bits=HOME_BITS)
 """Of a page, lines 32 to 63 are at home on the side of TPC 1, which SMs 2 and 3 have."""
@@ -310,17 +305,6 @@ def test_whatever_is_missing_of_a_line_dram_brings_all_of_it():
     assert chip.dram.read_bytes == 128
 
 
-@pytest.mark.parametrize("through_l1", [False, True], ids=["cg", "ca"])
-@pytest.mark.parametrize("simulates_l2", [False, True], ids=["sampled", "exact"])
-def test_what_the_l1_has_not_is_looked_up(core, through_l1, simulates_l2):
-    """A copy and a load of 4 sectors, 5000 cycles apart. Around the L1 both are looked up; through it, one is."""
-    code = [copy(0, stall=5000, through_l1=through_l1), load(0, activity=0)]
-    memory = Memory([(4, ((0, 15),))], simulates_l2=simulates_l2)
-    chip = execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip
-
-    assert chip.l2.looked_up == chip.l2.sectors == (4 if through_l1 else 8)
-
-
 def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
     """
     GPC 1's request for line 0 opens a window of 58 cycles in its slot. An L2 of one line gives that slot to line 2,
@@ -336,291 +320,7 @@ def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
     assert chip.l2.looked_up - looked_up == 4
 
 
-def test_a_load_is_looked_up_line_by_line_where_the_l1_lacks_more_than_it_has_wavefronts():
-    """
-    Four lines in two wavefronts of the L1's banks: four cycles where it lacks them, two when it has them (freed.csv).
-
-    With three of them there one is lacked, and the wavefronts decide.
-    """
-    request = (4, tuple((line, 1) for line in range(4)))
-    chip = quiet(load(0), figures=NEAR_ONLY, memory=Memory([request], banks=[2]))
-    taken = []
-    for at in (100, 5000):
-        chip.lsu.load(0, 0, at)
-        taken.append(chip.lsu.tag_free[0] - at)
-    chip.l1.caches[0].held[chip.l1.caches[0].lookup(0)] = 0
-    chip.lsu.load(0, 0, 9000)
-
-    assert taken[0] - taken[1] == 4 - 2
-    assert chip.lsu.tag_free[0] - 9000 == taken[1]
-
-
-# --- the data stage ---
-
-
-@pytest.mark.parametrize("lines", [1, 4, 9])
-def test_a_copy_around_the_l1_takes_no_wavefront(core, lines):
-    """
-    Whatever it reads: what comes is written beside what is read (ncu's breakdown of l1tex__throughput).
-
-    The copy leaves at 1, and the LDS 4 cycles later, the interval of an SMSP: it is there 22 cycles after that.
-    """
-    request = (lines, tuple((line, 1) for line in range(lines)))
-    ran = execute(core, ([copy(0), lds(activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
-
-    assert ran.chip.data_stage.wavefronts == 1
-    assert ran.warps[0, 0].notes == [(1, 1 + 4 + 22)]
-
-
-@pytest.mark.parametrize("lines", [1, 4, 5, 16])
-def test_what_a_load_brings_passes_the_data_stage_line_by_line(core, lines):
-    request = (lines, tuple((line, 1) for line in range(lines)))
-    ran = execute(core, ([load(0, activity=0)], 1), figures=NEAR_ONLY, memory=Memory([request]))
-
-    assert ran.chip.data_stage.wavefronts == lines
-
-
-@pytest.mark.parametrize("lines", [1, 4, 16])
-def test_lines_that_a_load_lacks_come_an_interval_apart(core, lines):
-    """
-    They arrive together, and then take three cycles each. Without that their wavefronts take two cycles each, which
-    here pass as lines come: the load takes lines - 1 longer.
-    """
-    request = (lines, tuple((line, 1) for line in range(lines)))
-
-    def landed(interval):
-        figures = NEAR_ONLY._replace(l1_line_interval=interval)
-        return (
-            execute(core, ([load(0, activity=0)], 1), figures=figures, memory=Memory([request])).warps[0, 0].notes[0][1]
-        )
-
-    assert landed(3) - landed(0) == lines - 1
-
-
-def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
-    """
-    Two loads, the first from DRAM, the second from the L2: it waits for none of the first one's 40 cycles, as these are
-    later ones.
-    """
-    memory = Memory([(1, ((0, 1),)), (1, ((64, 1),))], statuses=[FROM_DRAM, IN_L2], simulates_l2=False)
-    figures = NEAR_ONLY._replace(l1_line_interval=40)
-    code = [load(0, activity=0), load(1, activity=1)]
-    first, second = execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].notes
-
-    assert first[1] - second[1] > 40
-
-
-def put_off(passes, taken, *, board=None):
-    """The scoreboard of a load whose data passes at a cycle of 100 to 107, and is there then, behind a reservation."""
-    chip = quiet(load(0, write=2))
-    chip.data_stage.return_data(0, 100, 8)
-    chip.warps.hold_board(0, 2, board or passes, LONG_SCOREBOARD)
-    chip.data_stage.await_load(0, 0, 2, passes, passes)
-    for at, cycles in taken:
-        chip.data_stage.reserve(0, at, cycles, 0)
-    return chip.warps.board[2]
-
-
-@pytest.mark.parametrize(("passes", "board"), [(100, 100), (101, 101), (102, 103), (107, 108), (120, 120)])
-def test_a_load_comes_later_where_an_instruction_takes_a_cycle_of_data_before_it(passes, board):
-    """
-    Data takes cycles 100 to 107. An instruction that comes at 101 leaves that one to it and takes 102: what would pass
-    then passes at 103, and so on, the last at 108. What passes before, or behind a gap, is as it was.
-    """
-    assert put_off(passes, [(101, 1)]) == board
-
-
-@pytest.mark.parametrize(("passes", "board"), [(100, 100), (101, 102), (102, 104), (103, 106), (107, 111)])
-def test_a_load_is_put_off_by_what_goes_before_it_not_behind(passes, board):
-    """Four wavefronts at 100 take 101, 103, 105 and 107: data passes at 100, 102, 104, 106, and then 108 to 111."""
-    assert put_off(passes, [(100, 4)]) == board
-
-
-def test_a_cycle_that_is_free_puts_no_load_off():
-    """An instruction at 99 takes that one, leaves 100 to data and takes 101: what passes at 100 comes no later."""
-    assert [put_off(passes, [(99, 2)]) for passes in (100, 101)] == [100, 102]
-
-
-def test_what_is_taken_far_ahead_forgets_no_load():
-    """One that takes a cycle at 300, of no data, and then one at 100."""
-    assert put_off(101, [(300, 1), (100, 1)]) == 102
-
-
-@pytest.mark.parametrize(("held", "board"), [(107, 108), (108, 108), (140, 140)])
-def test_of_several_loads_that_hold_a_scoreboard_the_last_one_frees_it(held, board):
-    """One is put off from 107 to 108; another holds it until a cycle."""
-    assert put_off(107, [(101, 1)], board=held) == board
-
-
-def test_a_warp_s_registers_take_what_comes_behind_a_load_that_was_put_off():
-    chip = quiet(load(0, write=2))
-    chip.data_stage.return_data(0, 100, 8)
-    chip.warps.hold_board(0, 2, 107, LONG_SCOREBOARD)
-    chip.warps.loads_free[0] = 107
-    chip.data_stage.await_load(0, 0, 2, 107, 107)
-
-    chip.data_stage.reserve(0, 101, 1, 0)
-
-    assert chip.warps.loads_free[0] == 108
-
-
-def test_a_warp_that_waits_for_a_load_waits_as_much_longer():
-    """It was to issue at 104, and was planned to."""
-    chip = quiet(instruction(PIPE, waits=(2,)))
-    chip.warps.hold_board(0, 2, 104, LONG_SCOREBOARD)
-    chip.warps.ready[0], chip.warps.planned[0] = 104, 0
-
-    chip.warps.delay_load(0, 2, 104, 105)
-
-    assert (chip.warps.ready[0], chip.warps.planned[0]) == (105, -1)
-
-
-def test_lines_that_copies_bring_come_without_an_interval(core):
-    """Around the L1 and through it: what several lines of one take was measured, and is not modelled (D3)."""
-    request = (4, tuple((line, 1) for line in range(4)))
-
-    def landed(interval, **fields):
-        figures = NEAR_ONLY._replace(l1_line_interval=interval)
-        ran = execute(core, ([copy(0, activity=0, **fields)], 1), figures=figures, memory=Memory([request]))
-        return ran.warps[0, 0].notes[0][1]
-
-    for fields in ({}, {"through_l1": True}):
-        assert landed(2, **fields) == landed(0, **fields)
-
-
-@pytest.mark.parametrize(("lines", "wavefronts"), [(1, 4), (4, 4), (9, 9)])
-def test_a_copy_through_the_l1_takes_its_target_s_wavefronts_or_its_lines(core, lines, wavefronts):
-    """The more of both: a target of 4 wavefronts (ldgsts.csv: l1tex__data_pipe_lsu_wavefronts of .ca copies)."""
-    request = (lines, tuple((line, 1) for line in range(lines)))
-    ran = execute(core, ([copy(0, through_l1=True)], 1), figures=NEAR_ONLY, memory=Memory([request]))
-
-    assert ran.chip.data_stage.wavefronts == wavefronts
-
-
-@pytest.mark.parametrize(("banks", "again"), [(2, 4), (4, 4), (6, 6), (9, 9)])
-def test_what_the_l1_has_passes_in_the_wavefronts_of_its_banks(core, banks, again):
-    """
-    Nine lines come in nine wavefronts, and in nine more where they are asked for again before they are there.
-
-    Later they take the more of those of their banks, and of the four of their target (through.csv).
-    """
-    memory = Memory([(9, tuple((line, 1) for line in range(9)))], banks=[banks])
-
-    def wavefronts(stall):
-        code = [copy(0, through_l1=True, stall=stall), copy(0, through_l1=True)]
-        return execute(core, (code, 1), figures=NEAR_ONLY, memory=memory).chip.data_stage.wavefronts
-
-    assert wavefronts(2) == 9 + 9
-    assert wavefronts(3000) == 9 + again
-
-
-# --- DRAM's latency ---
-
-STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}
-"""Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
-
-
-def standing(lines=8, masks=(), **figures):
-    own = STANDS | {"dram_late_lines": lines, "dram_late_masks": masks} | figures
-    return quiet(figures=NEAR_ONLY._replace(**own))
-
-
-def test_a_part_of_dram_stands_still_once_in_a_period():
-    """A load that comes when 30 of 100 cycles have passed waits for the other 70; one at any other time for none."""
-    chip = standing()
-    begin = next(at for at in range(1000) if chip.dram.refresh_left(0, at) == 100)
-
-    assert [chip.dram.refresh_left(0, begin + after) for after in (0, 30, 99, 100, 999, 1000)] == [
-        100,
-        70,
-        1,
-        0,
-        0,
-        100,
-    ]
-    assert [chip.dram.arrival(0, begin + after) - begin - after for after in (0, 30, 100)] == [600, 570, 500]
-
-
-@pytest.mark.parametrize("masks", [(), (9,), (9, 18, 36)])
-def test_lines_of_one_region_have_as_many_phases_as_it_has_parts(masks):
-    """
-    Sixty-four lines of a region: those for which the parities of all masks are the same have one phase, others another.
-    Another region has others, and so has that of another tensor; another wave's is the same memory.
-    """
-    chip = standing(lines=64, masks=masks)
-
-    def phase(line):
-        return tuple(chip.dram.refresh_left(line, at) for at in range(1000))
-
-    def phases(first):
-        return {phase(first + line) for line in range(64)}
-
-    of = {}
-    for line in range(64):
-        of.setdefault(tuple((line & mask).bit_count() % 2 for mask in masks), set()).add(phase(line))
-    assert {len(found) for found in of.values()} == {1}
-    assert len(of) == len(phases(0)) == len(phases(64)) == len(phases(TENSOR_STRIDE)) == 2 ** len(masks)
-    assert not phases(0) & phases(64)
-    assert not phases(0) & phases(TENSOR_STRIDE)
-    assert phases(64 + WAVE_STRIDE) == phases(64)
-
-
-def test_a_load_of_any_region_at_any_time_is_late_as_often_as_a_part_stands_still():
-    """100 of 1000 cycles: of 20,000 loads a tenth, within half of a hundredth."""
-    chip = standing()
-    late = sum(chip.dram.refresh_left(8 * at, 7 * at) > 0 for at in range(20_000))
-
-    assert late == pytest.approx(2_000, abs=100)
-
-
-def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_is_below():
-    """Of 10,000 from 500 to 900 about 700: the mean is 700, and no bound is passed. None stands still."""
-    chip = standing(dram_on_time=700, dram_late_cycles=0)
-    drawn = [chip.dram.arrival(0, 0) for _ in range(10_000)]
-
-    assert sum(drawn) / len(drawn) == pytest.approx(700, abs=5)
-    assert (min(drawn), max(drawn)) == (500, 899)
-
-
-def latencies(count, **figures):
-    """The latencies of so many misses."""
-    chip = quiet(figures=NEAR_ONLY._replace(**figures))
-    return [chip.dram.arrival(0, 0) for _ in range(count)]
-
-
 SPREAD = {"dram_least": 1000, "dram_latency": 2000, "dram_late": 4000, "dram_later": 7000, "dram_most": 9000}
-
-
-def test_the_latencies_of_misses_have_the_machine_s_quantiles():
-    """Of 100,000: half are below 2000, nine in ten below 4000, 98 in a hundred below 7000, all from 1000 to 9000."""
-    drawn = sorted(latencies(100_000, **SPREAD))
-
-    below = [sum(one < bound for one in drawn) / 1000 for bound in (2000, 4000, 7000)]
-    assert below == pytest.approx([50, 90, 98], abs=0.5)
-    assert (drawn[0], drawn[-1]) == (1000, 8900)
-
-
-@pytest.mark.parametrize(
-    ("begin", "end", "middle"), [(0, 0.5, 1500), (0.5, 0.9, 3000), (0.9, 0.98, 5500), (0.98, 1, 8000)]
-)
-def test_between_two_quantiles_all_latencies_are_alike(begin, end, middle):
-    drawn = sorted(latencies(100_000, **SPREAD))
-    part = drawn[int(begin * 100_000) : int(end * 100_000)]
-
-    assert sum(part) / len(part) == pytest.approx(middle, rel=0.02)
-
-
-def test_the_first_two_latencies_are_those_of_the_generator():
-    """
-    12345 / 2^31 is 0 thousandths: the least. (12345 * 1103515245 + 12345) modulo 2^31 is 1,406,932,606: 655.
-
-    2000 + 2000 * 155 / 400 = 2775. Every chip draws the same.
-    """
-    assert latencies(2, **SPREAD) == latencies(2, **SPREAD) == [1000, 2775]
-
-
-def test_where_all_quantiles_are_equal_every_miss_takes_as_long():
-    assert set(latencies(1000)) == {H200.dram.latency}
 
 
 def test_a_request_waits_for_the_last_of_its_lines(core):
@@ -638,8 +338,6 @@ def test_a_request_waits_for_the_last_of_its_lines(core):
 
     assert ran.warps[0, 0].notes == [(0, 2776 + 2)]
 
-
-# --- how far the L2 is ---
 
 APART = NEAR_ONLY._replace(l2_reach=(-5, 7))
 """Of two SMs the first is 5 cycles nearer than the mean one, the second 7 farther."""
