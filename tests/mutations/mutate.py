@@ -46,11 +46,6 @@ FIGURE_SHARE = 0.35
 """Of all mutations, those of the core and those of figures; the others are of the other files."""
 
 OF_THE_CORE = (
-    "tests/contract/test_chip_memory.py",
-    "tests/contract/test_chip_queues.py",
-    "tests/contract/test_chip_barrier.py",
-    "tests/contract/test_chip_fetch.py",
-    "tests/contract/test_chip_slices.py",
     "tests/unit/sim/core",
     "tests/lab/fit/chip/test_astern.py",
     "tests/lab/fit/chip/test_cpcs.py",
