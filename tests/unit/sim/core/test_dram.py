@@ -19,8 +19,6 @@ FIGURES = figures_of(KILOCYCLE, 0, busy=False)._replace(dram_channels=2, dram_ba
 """Two channels of 32 bytes a cycle with three banks each, which an access of a line takes for 10 cycles."""
 
 LINE = 128
-
-
 IN_ORDER = figures_of(KILOCYCLE, 0, busy=False)
 """One channel, whose banks are not known."""
 
@@ -185,8 +183,6 @@ def test_dram_never_exceeds_its_bandwidth(requests):
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
-
-
 STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}
 """Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
 

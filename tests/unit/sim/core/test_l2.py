@@ -12,8 +12,6 @@ from gpusim.sim.footprint import FROM_DRAM, IN_L2
 
 NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
-
-
 SMS = 8
 
 
@@ -212,8 +210,6 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
 
 
 HOME_BITS = -PAGE | sum(1 << bit for bit in (5, 6, 8, 10, 12))
-
-
 SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189, home_bits=HOME_BITS)
 """Of a page, lines 32 to 63 are at home on the side of TPC 1, which SMs 2 and 3 have."""
 
