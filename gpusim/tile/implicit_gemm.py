@@ -4,13 +4,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from math import prod
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.global_access import GlobalAccess, GlobalIterator, packed
+from gpusim.tile.global_access import GlobalAccess, GlobalIterator, over_lanes, packed
 from gpusim.tile.k_walk import KWalk
 from gpusim.tile.thread_map import ThreadMap
 from gpusim.units import LINE_BITS
@@ -22,8 +23,13 @@ class ImplicitGemmIterator(GlobalIterator):
 
     The operator's walk says which ones. No mask is ever cleared: past the last k tile the channel is out of range.
 
+    Attributes:
+        k_axis: Dimension of the thread map that lies along GEMM K: 0 the contiguous one, 1 the strided one.
+
     Not modelled: layouts other than NHWC and KRSC.
     """
+
+    k_axis: ClassVar[int] = 0
 
     def __init__(
         self,
@@ -72,7 +78,12 @@ class ImplicitGemmIterator(GlobalIterator):
     @property
     def tile_k(self) -> int:
         """Number of channels in one k tile."""
-        return self.thread_map.shape[0]
+        return self.thread_map.shape[self.k_axis]
+
+    @property
+    def tile_mn(self) -> int:
+        """Number of rows or columns of the GEMM's result that a tile has."""
+        return self.thread_map.shape[1 - self.k_axis]
 
     @abstractmethod
     def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
@@ -83,8 +94,12 @@ class ImplicitGemmIterator(GlobalIterator):
         """
 
     @abstractmethod
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:
+    def offset_of(self, at: dict[str, IntArray]) -> IntArray:
+        """Return the elements from the tensor's base to some coordinates."""
+
+    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
         """Return the elements from the tensor's base, for the coordinates ``at`` of fetch ``number``."""
+        return self.offset_of(at)
 
     @abstractmethod
     def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:
@@ -94,17 +109,24 @@ class ImplicitGemmIterator(GlobalIterator):
         """Return a digit of the signature, with its radix: how many of the fetch's channels exist."""
         return self.walk.inside(first), self.tile_k + 1
 
-    def _rows_inside(self, extent: int) -> tuple[IntArray, int]:
-        """Return a digit of the signature, with its radix: how many of the tile's rows exist."""
-        rows = self.thread_map.shape[1]
-        return np.clip(extent - self.tile * rows, 0, rows), rows + 1
+    def _tile_inside(self, extent: int) -> tuple[IntArray, int]:
+        """Return a digit of the signature, with its radix: how many of the tile's rows or columns exist."""
+        return np.clip(extent - self.tile * self.tile_mn, 0, self.tile_mn), self.tile_mn + 1
+
+    def _channel(self, first: IntArray) -> IntArray:
+        """Return the channel of each access of fetches, whose first ones are given for each CTA."""
+        return over_lanes(first) + (self._strided() if self.k_axis else self._contiguous())
+
+    def _along_mn(self) -> IntArray:
+        """Return the row or column of the GEMM's result of each access."""
+        return over_lanes(self.tile * self.tile_mn) + (self._contiguous() if self.k_axis else self._strided())
 
 
 class ImageIterator(ImplicitGemmIterator):
     """
     An iterator over packed images, operand A of an implicit GEMM: each GEMM row reads other pixels of its image.
 
-    Its coordinates are image, row, column and channel.
+    Its coordinates are image, row, column and channel. In convolution mode it flips r and s; nothing else does.
     """
 
     @property
@@ -125,19 +147,39 @@ class ImageIterator(ImplicitGemmIterator):
     @abstractmethod
     def shift(self, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
         """
-        Return the row and the column that an image's first GEMM row reads at a filter position of the walk.
+        Return the row and the column of the image that its first GEMM row reads at a filter position.
 
         They may lie outside the image.
+
+        Args:
+            r, s: Row and column of the filter as it lies in memory.
         """
 
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
-        _, _, _, channel = self.image
-        return self._pixel(at) * self.image[channel] + at[channel]
+    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
+        """Return image, row, column and channel of each access of a fetch, by the names of the image's dimensions."""
+        r, s, first = self.filter_position(number)
+        image, pixel = self.gemm_pixel(self._along_mn())
+        at = image, *self.read(pixel, over_lanes(r), over_lanes(s)), self._channel(first)
+        return dict(zip(self.image, at, strict=True))
 
-    def _pixel(self, at: dict[str, IntArray]) -> IntArray:
-        """Return the number of each access's pixel over all images."""
-        image, row, column, _ = self.image
-        return (at[image] * self.image[row] + at[row]) * self.image[column] + at[column]
+    def gemm_pixel(self, gemm_row: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the image of GEMM rows, and the number of their pixel among those of the image."""
+        image, pixel = np.divmod(gemm_row, prod(self.rows_of_image))
+        return image, pixel
+
+    def read(self, pixel: IntArray, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the row and the column of the image that GEMM rows read at a filter position, which may be outside."""
+        if self.shape.mode == "convolution":
+            r, s = self.shape.r - 1 - r, self.shape.s - 1 - s
+        row_shift, column_shift = self.shift(r, s)
+        row, column = np.divmod(pixel, self.rows_of_image[1])
+        return row * self.step[0] + row_shift, column * self.step[1] + column_shift
+
+    def offset_of(self, at: dict[str, IntArray]) -> IntArray:
+        """Return the elements from the tensor's base."""
+        image, row, column, channel = self.image
+        pixel = (at[image] * self.image[row] + at[row]) * self.image[column] + at[column]
+        return pixel * self.image[channel] + at[channel]
 
     def _inside(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> BoolArray:  # noqa: ARG002 - of the coordinates alone
         image, row, column, channel = self.image
@@ -167,9 +209,9 @@ class ImageIterator(ImplicitGemmIterator):
             Two arrays of shape [*ctas, rows of a tile].
         """
         images, rows, columns, _ = self.image.values()
-        length = self.thread_map.shape[1]
-        image, pixel = np.divmod(self.tile[..., None] * length + np.arange(length), prod(self.rows_of_image))
-        row, column = self._read(pixel, *self.filter_position(number)[:2])
+        at = self.walk.at(number)
+        image, pixel = self.gemm_pixel(self.tile[..., None] * self.tile_mn + np.arange(self.tile_mn))
+        row, column = self.read(pixel, at.row, at.column)
         inside = (image < images) & (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
         return (image * rows + row) * columns + column, inside
 
@@ -188,7 +230,7 @@ class ImageIterator(ImplicitGemmIterator):
         place, places = self._place_in_image(number)
         return packed(
             (place, places),
-            self._rows_inside(images * prod(self.rows_of_image)),
+            self._tile_inside(images * prod(self.rows_of_image)),
             self._channels_inside(first),
             (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
         )
@@ -201,7 +243,7 @@ class ImageIterator(ImplicitGemmIterator):
         told by the rows and the columns of pixels that are inside the image, and if it passes to another row of pixels
         by its first column.
         """
-        (rows, columns), length = self.rows_of_image, self.thread_map.shape[1]
+        (rows, columns), length = self.rows_of_image, self.tile_mn
         at = self.walk.at(number)
         inside_rows, inside_columns = (self._inside_range(axis, at.row, at.column) for axis in (0, 1))
         pixel = self.tile * length % (rows * columns)
@@ -242,23 +284,16 @@ class ImageIterator(ImplicitGemmIterator):
 
         They are the first one, and the one after the last.
         """
-        extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.shift(r, s)[axis]
+        first_pixel = np.zeros((), dtype=np.int64)
+        extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.read(first_pixel, r, s)[axis]
         return -(shift // step), -((shift - extent) // step)
 
     def base(self, number: npt.ArrayLike) -> IntArray:
         """Return the offset of the pixel that the tile's first GEMM row reads, which may be outside, in elements."""
-        _, rows, columns, channels = self.image.values()
         r, s, first = self.filter_position(number)
-        image, pixel = np.divmod(self.tile * self.thread_map.shape[1], prod(self.rows_of_image))
-        row, column = self._read(pixel, r, s)
-        base: IntArray = ((image * rows + row) * columns + column) * channels + first
-        return base
-
-    def _read(self, pixel: IntArray, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the row and the column of the image that GEMM rows read at a filter position, which may be outside."""
-        row, column = np.divmod(pixel, self.rows_of_image[1])
-        row_shift, column_shift = self.shift(r, s)
-        return row * self.step[0] + row_shift, column * self.step[1] + column_shift
+        image, pixel = self.gemm_pixel(self.tile * self.tile_mn)
+        at = image, *self.read(pixel, r, s), first
+        return self.offset_of(dict(zip(self.image, at, strict=True)))
 
 
 def _pair(bounds: Sequence[IntArray], most: int) -> tuple[IntArray, int]:
@@ -269,9 +304,44 @@ def _pair(bounds: Sequence[IntArray], most: int) -> tuple[IntArray, int]:
 
 
 class KrscIterator(ImplicitGemmIterator):
-    """An iterator over the packed filter [k, r, s, c], operand B of an implicit GEMM, contiguous along c."""
+    """
+    An iterator over the packed filter [k, r, s, c], operand B of an implicit GEMM, contiguous along c.
 
-    def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - of the coordinates alone
+    Attributes:
+        column_axis: Which of k and c are columns of the GEMM's result; the other ones are summed.
+    """
+
+    column_axis: ClassVar[Literal["k", "c"]]
+
+    def coordinates(self, number: npt.ArrayLike) -> dict[str, IntArray]:
+        """Return k, r, s and c of each access of a fetch."""
+        r, s, first = self.filter_position(number)
+        return self._at(self._along_mn(), over_lanes(r), over_lanes(s), self._channel(first))
+
+    def _at(self, column: IntArray, r: IntArray, s: IntArray, channel: IntArray) -> dict[str, IntArray]:
+        """Return k, r, s and c, of a column of the GEMM's result, a filter position and a summed channel."""
+        k, c = (column, channel) if self.column_axis == "k" else (channel, column)
+        return {"k": k, "r": r, "s": s, "c": c}
+
+    def base(self, number: npt.ArrayLike) -> IntArray:
+        """Return the offset of the tile's first filter and channel, in elements."""
+        return self.offset_of(self._at(self.tile * self.tile_mn, *self.filter_position(number)))
+
+    def signature(self, number: npt.ArrayLike) -> IntArray:
+        """
+        Return a key that is equal for fetches with equal access patterns.
+
+        It packs the columns and channels of the tile that exist, and the offset of the base in its 128-byte line.
+        """
+        _, _, first = self.filter_position(number)
+        return packed(
+            self._tile_inside(self.shape.k if self.column_axis == "k" else self.shape.c),
+            self._channels_inside(first),
+            (self.base(number) * self.bits % LINE_BITS, LINE_BITS),
+        )
+
+    def offset_of(self, at: dict[str, IntArray]) -> IntArray:
+        """Return the elements from the filter's base."""
         shape = self.shape
         return ((at["k"] * shape.r + at["r"]) * shape.s + at["s"]) * shape.c + at["c"]
 

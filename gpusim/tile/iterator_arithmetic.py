@@ -10,8 +10,6 @@ Not modelled: offsets that need 64 bits before they are scaled, and tests the co
 
 from typing import Final
 
-from gpusim.tile.extents import ConvShape
-
 ADD_64: Final = 2
 """Instructions of a 64-bit addition: the low words, then the high words with the carry."""
 
@@ -27,14 +25,3 @@ Instructions of a further copy of an access that an index addresses.
 
 They are the index (1), its shift and addition to the base (2), and a test (1).
 """
-
-
-def walk_arithmetic(shape: ConvShape) -> int:
-    """
-    Count the integer instructions of the step to the next k tile of an implicit GEMM.
-
-    In conv_shape.cuh, FilterPosition::advance, r and s each add, compare and select where the filter has several
-    positions along them. c adds, and where it does not always advance, selects whether to.
-    """
-    rows, columns = shape.r > 1, shape.s > 1
-    return 3 * columns + 3 * rows + (2 if rows or columns else 1)

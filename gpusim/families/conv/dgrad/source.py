@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy.typing as npt
 
+from gpusim.families.conv.arithmetic import image_arithmetic, walk_arithmetic
 from gpusim.families.conv.dgrad.iterators import DgradFilterIterator, DgradIterator, OutputGradientIterator
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.iterator_arithmetic import DIVIDE, INDEX_VEC, walk_arithmetic
+from gpusim.tile.iterator_arithmetic import INDEX_VEC
 from gpusim.tile.operand import IteratorArithmetic, Side, Source
 from gpusim.tile.thread_map import ThreadMap
 
@@ -36,26 +37,7 @@ class DgradSource(Source):
     @property
     def arithmetic(self) -> IteratorArithmetic:
         """What the operand's iterator executes."""
-        return _output_gradient(self.shape) if self.side == "a" else _filter(self.shape)
-
-
-def _output_gradient(shape: ConvShape) -> IteratorArithmetic:
-    """
-    Count what dgrad_iterators.cuh, OutputGradientIterator, takes.
-
-    Setup: the row (1), n, h and w (two divisions), the parts of p, q and n * P that stay (3). An access: p where there
-    are several r and q where there are several s (``moving``), the offset (an addition to n * P, multiplied and added
-    to twice: 3; of k alone where neither moves: 1), shifted and added to the base (2), a test of what stays, of each
-    that moves and of k. Advance: the walk, and r and s scaled to p and q.
-    """
-    moving = (shape.r > 1) + (shape.s > 1)
-    offset = 3 if moving else 1
-    return IteratorArithmetic(
-        setup=1 + 2 * DIVIDE + 3,
-        access=moving + offset + 2 + (1 + moving + 1),
-        vec=INDEX_VEC,
-        advance=walk_arithmetic(shape) + moving,
-    )
+        return image_arithmetic(self.shape) if self.side == "a" else _filter(self.shape)
 
 
 def _filter(shape: ConvShape) -> IteratorArithmetic:

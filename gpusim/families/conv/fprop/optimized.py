@@ -145,10 +145,13 @@ class ActivationIteratorOptimized(OptimizedIterator, ActivationIterator):
     def _place(self) -> None:
         shape = self.shape
         self.steps = activation_steps(shape, self.bits, self.thread_map.shape[0])
-        n, p, q = self.pixel()
-        self._rows = _mask([(n < shape.n) & _within(self.input_row(p, r), shape.h) for r in range(shape.r)])
-        self._columns = _mask([_within(self.input_column(q, s), shape.w) for s in range(shape.s)])
-        self._start = super()._offset(0, self.coordinates(0))
+        n, pixel = self.gemm_pixel(self._along_mn())
+        zero = np.zeros((), dtype=np.int64)
+        rows = (self.read(pixel, zero + r, zero)[0] for r in range(shape.r))
+        columns = (self.read(pixel, zero, zero + s)[1] for s in range(shape.s))
+        self._rows = _mask([(n < shape.n) & _within(row, shape.h) for row in rows])
+        self._columns = _mask([_within(column, shape.w) for column in columns])
+        self._start = self.offset_of(self.coordinates(0))
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
         to_s, to_r, to_c = self.walk.steps(number)
@@ -174,7 +177,7 @@ class FilterIteratorOptimized(OptimizedIterator, FilterIterator):
         self.steps = filter_steps(self.shape, self.bits, self.thread_map)
         first = self.coordinates(0)
         self._filters = first["k"] < self.shape.k
-        self._start = super()._offset(0, first)[..., :1, :]
+        self._start = self.offset_of(first)[..., :1, :]
 
     def _offset(self, number: npt.ArrayLike, at: dict[str, IntArray]) -> IntArray:  # noqa: ARG002 - without coordinates
         steps, accesses = self.steps, self.thread_map.accesses

@@ -5,10 +5,11 @@ from typing import Final
 
 import numpy.typing as npt
 
+from gpusim.families.conv.arithmetic import image_arithmetic, walk_arithmetic
 from gpusim.families.conv.fprop.iterators import ActivationIterator, FilterIterator, FpropIterator
 from gpusim.families.conv.fprop.optimized import ActivationIteratorOptimized, FilterIteratorOptimized
 from gpusim.tile.extents import ConvShape
-from gpusim.tile.iterator_arithmetic import ADD_64, DIVIDE, INDEX_VEC, MASK_BIT, walk_arithmetic
+from gpusim.tile.iterator_arithmetic import ADD_64, DIVIDE, INDEX_VEC, MASK_BIT
 from gpusim.tile.operand import IteratorArithmetic, Side, Source
 from gpusim.tile.thread_map import ThreadMap
 
@@ -50,26 +51,7 @@ class FpropSource(Source):
         """Number of instructions that the operand's iterator executes."""
         if self.kind == "optimized":
             return _activation_optimized(self.shape) if self.side == "a" else _filter_optimized(self.shape)
-        return _activation_analytic(self.shape) if self.side == "a" else _filter_analytic(self.shape)
-
-
-def _activation_analytic(shape: ConvShape) -> IteratorArithmetic:
-    """
-    Count the instructions of ActivationIterator in conv_iterators.cuh.
-
-    Setup: the row (1), n, p and q (two divisions), the constant parts of h, w and n * H (3). Access: h if there are
-    several r, and w if there are several s (``moving``); the offset (3: an addition to n * H and two multiply-adds; 1
-    for c alone if neither moves), shifted and added to the base (2); a test of the constant parts, of each moving part
-    and of c. Advance: the walk, and r and s scaled to h and w.
-    """
-    moving = (shape.r > 1) + (shape.s > 1)
-    offset = 3 if moving else 1
-    return IteratorArithmetic(
-        setup=1 + 2 * DIVIDE + 3,
-        access=moving + offset + 2 + (1 + moving + 1),
-        vec=INDEX_VEC,
-        advance=walk_arithmetic(shape) + moving,
-    )
+        return image_arithmetic(self.shape) if self.side == "a" else _filter_analytic(self.shape)
 
 
 def _filter_analytic(shape: ConvShape) -> IteratorArithmetic:
