@@ -5,6 +5,7 @@ from itertools import chain
 from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.families.gemm.cutlass import lowering as cutlass
+from gpusim.families.gemm.cutlass.costs import IteratorCosts
 from gpusim.families.gemm.program import mainloop_policy, mainloop_shape
 from gpusim.lower.estimated import REGISTERS_BEYOND_FRAGMENTS, Lowering
 from gpusim.lower.stream import Segment, Stream, shifted
@@ -41,7 +42,13 @@ def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
     return min(-(-total // 8) * 8, machine.limits.registers_per_thread)
 
 
-def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine, slice_: int = 0) -> Stream:
+def estimated_stream(
+    scenario: GemmScenario,
+    program: Program,
+    machine: Machine,
+    slice_: int = 0,
+    cutlass_costs: IteratorCosts | None = None,
+) -> Stream:
     """
     Lower a program by the stated estimates, and return its stream.
 
@@ -50,14 +57,15 @@ def estimated_stream(scenario: GemmScenario, program: Program, machine: Machine,
         program: Program of a split-K slice's CTAs.
         machine: The machine that they run on.
         slice_: The split-K slice.
+        cutlass_costs: What the iterators of CUTLASS's own kernel cost; None for gpusim's kernel.
 
     Raises:
         BadInput: The program's iterations are not shifts of the first one, so no loop can execute them; or the machine
             file has no figure for the mma.sync.
     """
-    if scenario.kernel.code == "cutlass":
-        lowering: Lowering = cutlass.CutlassLowering(scenario, machine)
-        registers = cutlass.registers_per_thread(scenario, machine)
+    if cutlass_costs is not None:
+        lowering: Lowering = cutlass.CutlassLowering(scenario, cutlass_costs, machine)
+        registers = cutlass.registers_per_thread(scenario, cutlass_costs, machine)
     else:
         lowering = Lowering(scenario.operands, scenario.mma, machine, scenario.epilogue)
         registers = registers_per_thread(scenario, machine)

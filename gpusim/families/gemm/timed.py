@@ -12,6 +12,7 @@ from gpusim.arrays import IntArray
 from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Specialisation
 from gpusim.element_types import Mma
 from gpusim.errors import BadInput
+from gpusim.families.gemm.cutlass.costs import GEMM_COSTS, IteratorCosts
 from gpusim.families.gemm.cutlass.parameters import GEMM_STRUCTURES
 from gpusim.families.gemm.cutlass.structure import LaunchStructure, fitting_structure
 from gpusim.families.gemm.data import TileData
@@ -169,7 +170,8 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
         if alike not in self._streams:
             runs = program(self.scenario, trips, behaviour)
             if runs not in self._estimated:
-                self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour)
+                costs = self.cutlass_costs if self.scenario.kernel.code == "cutlass" else None
+                self._estimated[runs] = estimated_stream(self.scenario, runs, self.machine, behaviour, costs)
             self._streams[alike] = self._estimated[runs]
         return self._streams[alike]
 
@@ -209,6 +211,16 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
         runs = self.program(block)
         turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
         return Repetition(runs.prologue, runs.iterations, runs.tail + runs.epilogue, turn)
+
+    @property
+    def cutlass_costs(self) -> IteratorCosts:
+        """
+        What the iterators of CUTLASS's own kernel cost.
+
+        Raises:
+            BadInput: They were not counted for this kind of problem.
+        """
+        return GEMM_COSTS
 
     @property
     def launch_structures(self) -> tuple[LaunchStructure, ...]:

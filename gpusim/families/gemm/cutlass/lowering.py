@@ -12,11 +12,10 @@ conv/threadblock/conv2d_fprop_*_tile_access_iterator_*.h, {gemm,conv}/threadbloc
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from gpusim.element_types import element_bits
-from gpusim.errors import BadInput
+from gpusim.families.gemm.cutlass.costs import IteratorCosts
 from gpusim.families.gemm.program import mainloop_policy
 from gpusim.lower.estimated import BRANCH_STALL, Lowering, in_epilogue
 from gpusim.lower.estimated_output import integer, repeated
@@ -25,7 +24,7 @@ from gpusim.machine.spec import Machine
 from gpusim.numerics.output_op import OutputOp
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.ops import CopyAsync, LoadGlobal, Op, Program, WarpMma
-from gpusim.tile.operand import SIDES, Operand, Side
+from gpusim.tile.operand import SIDES, Operand
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 
 LOOP: Final = 26
@@ -39,9 +38,6 @@ the cleared masks (3).
 LOOP_THROUGH_REGISTERS: Final = 20
 """Those of a pipelined mainloop, whose two stages swap by a sign."""
 
-WALK_OPTIMIZED: Final = 24
-"""Instructions of an optimized iterator's step to the next k tile beyond ``LOOP``: s, r and c, and the deltas."""
-
 NEVER_EXECUTED: Final = 3
 """``@!PT LDS RZ, [RZ]``, which ptxas puts before the copies of a k group of the mainloop."""
 
@@ -51,64 +47,8 @@ OUTPUT_SETUP: Final = 100
 BEYOND_FRAGMENTS: Final = 22
 """Registers of one thread for loop state, stages and addresses of shared memory."""
 
-PREDICATE_BIT: Final = 3
-"""Instructions that test one bit of a mask: and, shift, compare."""
 
-
-@dataclass(frozen=True, slots=True)
-class AccessCost:
-    """
-    What one access of an operand costs.
-
-    Attributes:
-        setup: Instructions in the iterator's constructor.
-        copy: Instructions at every fetch, if it begins a row of the thread map.
-        beside: Instructions at every fetch, if it lies in the row of the access before it.
-        registers: Registers that a thread keeps for it.
-    """
-
-    setup: int
-    copy: int
-    beside: int
-    registers: int
-
-
-def access(scenario: GemmScenario, side: Side) -> AccessCost:
-    """
-    Return the cost of one access.
-
-    A GEMM's: a bit of the mask (3), a 64-bit addition (2). The constructor computes the bit for the residue tile and
-    for whole ones. An access beside another in its row needs no pointer.
-
-    Optimized activation: a 64-bit addition to its own pointer (2), the bits of r and s (2), their combination (2), a
-    move. The constructor divides twice, and makes masks in loops over r and s. The filter's are a GEMM's.
-
-    Analytic activation: h and w with the mode's flip (9), three 64-bit products with sign extension (15) and their sum
-    (6), scaling and base (4), six limits (6), branches around the padding (5), the predicate (4). The constructor
-    divides twice, by floating-point reciprocals. Analytic filter: k (1), a 64-bit product (2) and sum (2), scaling and
-    base (2), limits of k and c (2). An analytic iterator's step to the next k tile is counted with ``LOOP``.
-    """
-    problem: Any = scenario.problem
-    if not problem.implicit:
-        return AccessCost(setup=6, copy=PREDICATE_BIT + 2, beside=PREDICATE_BIT, registers=2)
-    if scenario.kernel.iterator == "optimized":
-        if side == "b":
-            return AccessCost(setup=6, copy=PREDICATE_BIT + 2, beside=PREDICATE_BIT, registers=2)
-        masks = problem.shape.r + problem.shape.s
-        return AccessCost(setup=18 + 9 * masks, copy=7, beside=7, registers=4)
-    if side == "b":
-        return AccessCost(setup=0, copy=9, beside=9, registers=4)
-    return AccessCost(setup=50, copy=49, beside=49, registers=6)
-
-
-def setup(scenario: GemmScenario) -> int:
-    """Return the instructions before the iterators' own: parameters, grid, strides, bases of shared memory."""
-    if not scenario.problem.implicit:
-        return 210
-    return 60 if scenario.kernel.iterator == "analytic" else 280
-
-
-def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
+def registers_per_thread(scenario: GemmScenario, costs: IteratorCosts, machine: Machine) -> int:
     """
     Return the registers of one thread: accumulators, two fragments of each operand, what accesses keep, and a constant.
 
@@ -122,7 +62,7 @@ def registers_per_thread(scenario: GemmScenario, machine: Machine) -> int:
     if mainloop_policy(scenario).through_registers:
         kept = 4 + sum(one.thread_map.accesses for one in operands.values()) * VECTOR_BITS // 32
     else:
-        kept = sum(access(scenario, side).registers * _rows(operands[side]) for side in SIDES)
+        kept = sum(costs.access[side].registers * _rows(operands[side]) for side in SIDES)
     return min(accumulators + fragments + kept + BEYOND_FRAGMENTS, machine.limits.registers_per_thread)
 
 
@@ -146,39 +86,27 @@ def _rows(operand: Operand) -> int:
 class CutlassLowering(Lowering):
     """Turns the ops of one GEMM or forward convolution into the instructions of CUTLASS's kernel."""
 
-    def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
-        """
-        Count what its iterators compute.
-
-        Raises:
-            BadInput: The rules here do not cover the scenario's kind of problem.
-        """
-        if scenario.kind not in ("gemm", "conv2d_fprop"):
-            raise BadInput(f'kernel.code must be "gpusim" for {scenario.kind}, got "cutlass"')
+    def __init__(self, scenario: GemmScenario, costs: IteratorCosts, machine: Machine) -> None:
         super().__init__(scenario.operands, scenario.mma, machine, scenario.epilogue)
-        self.cost = {side: access(scenario, side) for side in SIDES}
+        self.costs = costs
         self.wide = {
             side: 1 if one.k_contiguous else one.thread_map.iterations[0] for side, one in scenario.operands.items()
         }
-        self.setup = setup(scenario)
-        self.walk = LOOP
-        if mainloop_policy(scenario).through_registers:
-            self.walk = LOOP_THROUGH_REGISTERS
-        if scenario.problem.implicit and scenario.kernel.iterator == "optimized":
-            self.walk += WALK_OPTIMIZED
+        self.control = costs.walk + (LOOP_THROUGH_REGISTERS if mainloop_policy(scenario).through_registers else LOOP)
 
     def prologue(self, program: Program) -> Iterator[Instruction]:
         """Yield the prologue: constructors, cleared accumulators, then the copies, waits and fragment loads."""
-        yield from integer(self.setup)
+        yield from integer(self.costs.setup)
         fetched = [op for op in program.prologue if isinstance(op, CopyAsync | LoadGlobal)]
         for side in SIDES:
-            yield from integer(self.cost[side].setup * len({op.access for op in fetched if op.operand == side}))
+            accesses = {op.access for op in fetched if op.operand == side}
+            yield from integer(self.costs.access[side].setup * len(accesses))
         yield from integer(self.tiling.warp[0] * self.tiling.warp[1] // WARP_SIZE // 2, "CS2R")
         yield from self.straight(program.prologue)
 
     def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
         """Yield one k tile of the mainloop, loop control and backward branch included."""
-        control = list(integer(self.walk))
+        control = list(integer(self.control))
         through_registers = not any(isinstance(op, CopyAsync) for op in ops)
         control += repeated("LDS", "alu", NEVER_EXECUTED * _groups_with_copies(ops))
         yield from (self.k_tile_through_registers if through_registers else self.copied_k_tile)(ops, control)
@@ -186,7 +114,7 @@ class CutlassLowering(Lowering):
 
     def address(self, op: CopyAsync | LoadGlobal) -> Iterator[Instruction]:
         """Yield the arithmetic for address and predicate of a copy or load."""
-        cost = self.cost[op.operand]
+        cost = self.costs.access[op.operand]
         yield from integer(cost.beside if op.access % self.wide[op.operand] or op.vec else cost.copy)
 
     def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.families.registry import load_scenario, named_scenario, parse_scenario
+from gpusim.families.registry import family_of, load_scenario, named_scenario, parse_scenario
 from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.machine.load import load_machine
 from gpusim.machine.occupancy import ctas_per_sm
@@ -39,8 +38,14 @@ def of_cutlass(row):
     return scenario.model_copy(update={"kernel": scenario.kernel.model_copy(update={"code": "cutlass"})})
 
 
+def kernel_of(row):
+    scenario = of_cutlass(row)
+    (kernel,) = family_of(scenario).timing.timed_kernels(scenario, H200)
+    return kernel
+
+
 def stream_of(row):
-    return TimedTileKernel(of_cutlass(row), H200).stream(0, "estimated")
+    return kernel_of(row).stream(0, "estimated")
 
 
 FIRST = {row["name"]: row for row in reversed(ROWS)}
@@ -55,7 +60,7 @@ def test_instructions_of_a_k_tile_are_within_a_tenth(name):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_executed_instructions_are_within_a_tenth(row):
-    kernel = TimedTileKernel(of_cutlass(row), H200)
+    kernel = kernel_of(row)
     warps = kernel.lanes().warps * len(kernel.launched)
     counted = row["counters"]["smsp__inst_executed.sum"]
 
