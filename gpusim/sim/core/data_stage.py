@@ -27,13 +27,13 @@ from gpusim.sim.columns import pages, zeros
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
-    LOADS_IN_FLIGHT,
-    RETURNING,
     CYCLE_BITS,
-    MOST_LOST,
     ISSUED,
     LINE_BITS,
     LINE_MASK,
+    LOADS_IN_FLIGHT,
+    MOST_LOST,
+    RETURNING,
     STAGE_MASK,
     STAGE_WORDS,
     STATES,
