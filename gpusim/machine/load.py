@@ -7,27 +7,22 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from gpusim.arguments import refusal
 from gpusim.errors import BadInput, nearest, printable
 from gpusim.machine.changes import BadFigure, MachineChoice, in_proportion, read_choice
+from gpusim.machine.contradictions import contradictions
 from gpusim.machine.figure import FIGURE_KINDS, FigureRecord, FigureUnit, Inherited, printed_value
 from gpusim.machine.keys import NOT_SIMULATED, TENSOR_NAME, figure_key, figure_keys, hints_of
-from gpusim.machine.masks import tell_anew
-from gpusim.machine.spec import PIPES, DramLateSpec, DramSpec, GpcClocksSpec, LaunchUnitsSpec, Machine, PipeSpec
+from gpusim.machine.spec import PIPES, Machine, PipeSpec
 from gpusim.machine.text_file import parse_toml, read_text_file
-from gpusim.units import VECTOR_BITS
 
 _RECORD_KEYS = ("value", "unit", "kind", "source", "at", "why", "spread", "effect", "fitted_on")
 _RECORD_TEXTS = ("source", "at", "why", "effect")
 _GROUPS = ("launch.units.ahead", "launch.units.others")
 _SOURCE_KEYS = ("title", "version", "url", "doi", "file")
-
-QUANTILES: Final = ("latency", "latency_late", "latency_later", "latency_most")
-"""Quantiles of a miss's latency. They are required without ``dram.late``, and refused beside it."""
 
 
 def machine_names() -> tuple[str, ...]:
@@ -135,10 +130,6 @@ def _is_text(found: object) -> bool:
     return isinstance(found, str) and bool(found.strip())
 
 
-def _ascend(column: Sequence[int]) -> bool:
-    return all(one < other for one, other in pairwise(column))
-
-
 class _Reader:
     def __init__(self, where: str, data: dict[str, Any], given: Mapping[str, Any]) -> None:
         """
@@ -167,13 +158,9 @@ class _Reader:
         values = self._values(Machine, table, "", {"title": title, "sources": self._sources, "name": "", "figures": ()})
         changed = {one.key: _plain(one.value) for one in self._figures if one.kind == "user" and one.key in self._given}
         machine = Machine(**values | {"name": str(MachineChoice(name, changed)), "figures": tuple(self._figures)})
-        if machine.features.cp_async != (machine.async_copy is not None):
-            found = "nothing" if machine.async_copy is None else "a table"
-            raise BadInput(
-                f"async_copy must be given exactly where features.cp_async is true, got {found}"
-                f" ({self._where}: async_copy)"
-            )
-        self._require_order(machine)
+        wrong = next(contradictions(machine), None)
+        if wrong is not None:
+            raise BadInput(f"{wrong.rule}, got {wrong.found} ({self._where}: {wrong.key})")
         return machine
 
     def _require_figures(self) -> None:
@@ -211,125 +198,6 @@ class _Reader:
             return table | {"launch": {key: value for key, value in launch.items() if key not in {"units", "cpcs"}}}
         self._follows = dict(zip(_GROUPS, (ahead, others), strict=True))
         return table
-
-    def _require_late(self, late: DramLateSpec, machine: Machine) -> None:
-        """Refuse figures of DRAM's refresh that are out of bounds, and masks that depend on one another."""
-        for key, least, found, most in (
-            ("on_time", machine.dram.latency_least, late.on_time, None),
-            ("cycles", 1, late.cycles, late.period - 1),
-            ("region_bytes", 2 * machine.l2.line_bytes, late.region_bytes, None),
-            ("part_masks", 1, max(late.part_masks), late.region_bytes // machine.l2.line_bytes - 1),
-        ):
-            if found < least or (most is not None and found > most):
-                bounds = f"at least {least}" if most is None else f"{least} to {most}"
-                raise BadInput(f"dram.late.{key} must be {bounds}, got {found} ({self._where}: dram.late.{key})")
-        for mask, anew in zip(late.part_masks, tell_anew(late.part_masks), strict=True):
-            if not anew:
-                raise BadInput(
-                    "dram.late.part_masks must each tell what the others do not,"
-                    f" got {mask} beside {', '.join(map(str, late.part_masks))} ({self._where}: dram.late.part_masks)"
-                )
-
-    def _require_banks(self, machine: Machine) -> None:
-        """Refuse banks that are too few for the widest access of one lane."""
-        shared = machine.shared
-        if shared.banks * shared.bank_bytes < VECTOR_BITS // 8:
-            raise BadInput(
-                f"shared.banks times shared.bank_bytes must be at least {VECTOR_BITS // 8}, the widest access of a"
-                f" lane, got {shared.banks} times {shared.bank_bytes} ({self._where}: shared)"
-            )
-
-    def _require_latencies(self, machine: Machine) -> None:
-        """Refuse a pipe without a latency."""
-        for name, pipe in machine.pipes.items():
-            if pipe.latency is None and f"pipes.{name}.latency" not in NOT_SIMULATED:
-                raise self._refuse(f"pipes.{name}.latency must be given", None, f"pipes.{name}.latency")
-
-    def _require_quantiles(self, machine: Machine) -> None:
-        """Refuse quantiles of a miss's latency beside ``dram.late``, and their absence without it."""
-        late = machine.dram.late is not None
-        for name in QUANTILES:
-            found = getattr(machine.dram, name)
-            if late and found is not None:
-                raise BadInput(
-                    f"dram.{name} must be left out beside dram.late, which says when misses come,"
-                    f" got {found} ({self._where}: dram.{name})"
-                )
-            if not late and found is None:
-                raise self._refuse(f"dram.{name} must be given where there is no dram.late", None, f"dram.{name}")
-
-    def _require_write_queue(self, dram: DramSpec) -> None:
-        """Refuse two sizes of DRAM's write queue, and refuse none."""
-        if dram.turns is not None and dram.write_queue is not None:
-            raise BadInput(
-                "dram.write_queue must be left out beside dram.turns, whose gathered says what a channel holds,"
-                f" got {dram.write_queue} ({self._where}: dram.write_queue)"
-            )
-        if dram.turns is None and dram.write_queue is None:
-            raise self._refuse("dram.write_queue must be given where there is no dram.turns", None, "dram.write_queue")
-
-    def _require_units(self, units: LaunchUnitsSpec, sms: int) -> None:
-        """Refuse groups that do not add up to the chip's SMs, or that lack a GPC or a side of the chip."""
-        if sum(units.sizes) != sms:
-            raise BadInput(
-                f"launch.units.ahead and others must have {sms} SMs together,"
-                f" got {sum(units.sizes)} ({self._where}: launch.units)"
-            )
-        groups = len(units.sizes)
-        for key, found, most in (("gpcs", units.gpcs, groups - 1), ("sides", units.sides, 1)):
-            if len(found) != groups or max(found) > most:
-                raise BadInput(
-                    f"launch.units.{key} must have {groups} numbers of 0 to {most}, one for each group,"
-                    f" got {', '.join(map(str, found))} ({self._where}: launch.units.{key})"
-                )
-
-    def _require_order(self, machine: Machine) -> None:
-        """Refuse figures that contradict each other."""
-        self._require_banks(machine)
-        self._require_latencies(machine)
-        self._require_quantiles(machine)
-        self._require_write_queue(machine.dram)
-        latencies = machine.dram.latencies
-        if list(latencies) != sorted(latencies):
-            raise BadInput(
-                "dram.latency_least, latency, latency_late, latency_later and latency_most must not fall,"
-                f" got {', '.join(map(str, latencies))} ({self._where}: dram)"
-            )
-        late = machine.dram.late
-        if late is not None:
-            self._require_late(late, machine)
-        units = machine.launch.units
-        if units is not None:
-            self._require_units(units, machine.sms)
-        if machine.launch.gpc_clocks is not None:
-            self._require_clocks(machine.launch.gpc_clocks)
-        # A warp that waits for a semaphore must not resume before a warp that waits at a barrier could.
-        barrier, semaphore = machine.barrier.base + machine.barrier.per_warp, machine.l2.semaphore
-        if semaphore <= barrier:
-            raise BadInput(
-                f"l2.semaphore must exceed a barrier of one warp, {barrier} cycles, got {semaphore}"
-                f" ({self._where}: l2.semaphore)"
-            )
-
-    def _require_clocks(self, clocks: GpcClocksSpec) -> None:
-        for name in ("besides", "apart", "far_apart"):
-            found = getattr(clocks, name)
-            if len(found) != len(clocks.sms):
-                raise BadInput(
-                    f"launch.gpc_clocks.{name} must have an entry for each of sms, {len(clocks.sms)}, got {len(found)}"
-                    f" ({self._where}: launch.gpc_clocks.{name})"
-                )
-        if len(clocks.cycles) != 2 or not _ascend(clocks.cycles):
-            rule, key = "launch.gpc_clocks.cycles must be two numbers that ascend", "launch.gpc_clocks.cycles"
-            raise self._refuse(rule, list(clocks.cycles), key)
-        if not _ascend(clocks.sms):
-            raise self._refuse("launch.gpc_clocks.sms must ascend", list(clocks.sms), "launch.gpc_clocks.sms")
-        nearer = [far for near, far in zip(clocks.apart, clocks.far_apart, strict=True) if far < near]
-        if nearer:
-            raise BadInput(
-                f"launch.gpc_clocks.far_apart must not be below apart, got {nearer[0]}"
-                f" ({self._where}: launch.gpc_clocks.far_apart)"
-            )
 
     def _refuse(self, rule: str, found: object, key: str) -> BadInput:
         return BadInput(f"{rule}, got {'nothing' if found is None else repr(found)} ({self._where}: {key})")
