@@ -2,8 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+
+from gpusim.commands.options.figures import PlotOptions, TraceOptions
+from gpusim.commands.sweep import CHARTS
+from gpusim.results import run_directory
 
 EARLIER = '{"schema": "gpusim.earlier/1"}'
 """What counts as a file that gpusim has made."""
@@ -135,3 +140,13 @@ def test_a_result_whose_table_is_empty_is_one_line(gpusim, own_run, table, comma
 
     assert answer.is_refusal
     assert f"result.json: damaged: {table}." in answer.err
+
+
+def test_every_picture_and_trace_that_there_is_can_be_asked_for():
+    kinds, formats = (
+        get_args(get_type_hints(options)[name])
+        for options, name in ((PlotOptions, "kind"), (TraceOptions, "trace_format"))
+    )
+
+    assert kinds == (*run_directory.FIGURES, *CHARTS)
+    assert formats == (*run_directory.TRACES,)
