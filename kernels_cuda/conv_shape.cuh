@@ -1,5 +1,5 @@
 // A 2-d convolution as constants, and the walk of its fetches, whichever tensor it computes; knows no iterator. Mirrors
-// ImplicitGemmIterator of gpusim/tile/implicit_gemm.py.
+// KWalk of gpusim/tile/k_walk.py.
 #pragma once
 
 #include "extents.cuh"
