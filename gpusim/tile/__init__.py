@@ -1,6 +1,6 @@
 """
-Which element of an operand each lane of each warp has: thread maps, iterators, fragments, epilogue.
+The element of an operand that each lane of each warp accesses: thread maps, iterators, fragments, epilogue.
 
 Its face is ``Operand``, ``fragment_loads``, ``EpilogueTile``, the CTA grid with its swizzles, and ``grid_requests``. It
-never knows when an access happens, nor which executor asks.
+never knows the time of an access or the executor.
 """

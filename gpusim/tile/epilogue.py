@@ -1,5 +1,5 @@
 """
-The path of a CTA's accumulators to the output: through shared memory, in wide rows, with predicates; never when.
+The path of a CTA's accumulators to the output: shared memory, wide rows, predicates; knows no times.
 
 Each epilogue iteration ("step") writes 8 rows of every warp to shared memory, reads them back so that neighbouring
 lanes hold neighbouring columns, and stores them to global memory.
@@ -65,7 +65,7 @@ class EpilogueTile:
         extent: Rows and columns of the output.
         leading: Elements from one output row to the next.
         accumulator_type: Element type of the accumulators, of 16 or 32 bits.
-        slice_stride: Elements from one split-K slice's output to the next one's; 0 where all store to one tensor.
+        slice_stride: Elements from one split-K slice's output to the next slice's; 0 if all slices store to one tensor.
 
     Not modelled: warps along K (partial sums added in the epilogue).
 
@@ -122,11 +122,11 @@ class EpilogueTile:
         """
         Whether shared memory is permuted (TileIteratorTensorOpMixed, SharedLoadIteratorMixed).
 
-        Where the output is narrower than its accumulators, several 16-byte loads fill one output vector. Without a
-        permutation the lanes would read that far apart and conflict. CUTLASS permutes f16 outputs in vectors of 8, and
-        bf16 outputs likewise if the accumulators are s32. It permutes integer outputs of 8 bits or less in vectors of
-        16, and in vectors of 8 except for 128 threadblock columns. For 256 columns it permutes no integer output. The
-        unpermuted cases conflict.
+        If the output is narrower than its accumulators, several 16-byte loads fill one output vector. Without a
+        permutation, the distance between lanes would cause bank conflicts. CUTLASS permutes f16 outputs in vectors of
+        8, and bf16 outputs likewise if the accumulators are s32. It permutes integer outputs of 8 bits or less in
+        vectors of 16, and in vectors of 8 except for 128 threadblock columns. For 256 columns it permutes no integer
+        output. The unpermuted cases conflict.
         """
         vector, columns = self.elements_per_access, self.threadblock[1]
         match self.accumulator_type, self.output_type:
@@ -144,9 +144,7 @@ class EpilogueTile:
 
     @property
     def fragments_per_iteration(self) -> int:
-        """
-        kFragmentsPerIteration: how many iterations shared memory has room for, although only one is used at a time.
-        """
+        """kFragmentsPerIteration: number of iterations that fit shared memory, although only one is used at a time."""
         kinds = (self.accumulator_type, self.output_type, self.elements_per_access)
         halves = self.mixed and self.output_bits == 16
         return 2 if halves or kinds == ("f32", "f32", 4) else 1
@@ -188,7 +186,7 @@ class EpilogueTile:
 
     @property
     def load_elements(self) -> int:
-        """Accumulators that one shared load brings to a thread."""
+        """Accumulators that one shared load returns to a thread."""
         return min(VECTOR_BITS // self.accumulator_bits, self.elements_per_access)
 
     @property
@@ -213,7 +211,7 @@ class EpilogueTile:
 
     @property
     def bias_accesses(self) -> int:
-        """Loads of one thread that bring the bias for all its columns."""
+        """Number of loads with which one thread reads the bias for all its columns."""
         return self.thread_map.iterations[1]
 
     @property
@@ -244,15 +242,14 @@ class EpilogueTile:
         """
         Return the shared-memory element offset of every accumulator stored in a step, the same in every step.
 
-        A lane's two accumulators go to the columns they have in the tile. In a mixed epilogue, the 16-byte parts of
-        each output vector change places: the part's number is XORed with the number of its 128-byte line, so that loads
-        do not conflict.
+        A lane's two accumulators go to their columns in the tile. A mixed epilogue permutes the 16-byte parts of each
+        output vector: the part's number is XORed with the number of its 128-byte line, so that loads do not conflict.
 
         Returns:
             Shape [threads, stores_per_step, 2], elements of a store contiguous.
 
         Source: CUTLASS include/cutlass/epilogue/warp/tile_iterator_tensor_op{,_mixed}.h. That header has two faults.
-        For warp tiles wider than 64 columns its optimised branch never exchanges the halves, though the shared load
+        For warp tiles wider than 64 columns its optimised branch never swaps the halves, although the shared load
         expects it. For vectors of 16 its store and its load agree only for warp tiles of 64 columns. Here stores match
         the shared load at every width (D18).
         """

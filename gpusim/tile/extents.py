@@ -85,7 +85,7 @@ def gemm_k_ranges(k: int, tile_k: int, slices: int) -> IntArray:
     length = ceil_div(ceil_div(k, tile_k), slices) * tile_k
     begin = np.arange(slices, dtype=np.int64) * length
     ranges = np.minimum(np.stack([begin, begin + length], axis=-1), k)
-    ranges.flags.writeable = False  # all who ask for them share them
+    ranges.flags.writeable = False  # shared by all callers
     return ranges
 
 

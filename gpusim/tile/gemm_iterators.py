@@ -67,8 +67,8 @@ class PredicatedIterator(GlobalIterator):
     PredicatedTileAccessIterator, with the fetches in the order of the multistage mainloop.
 
     Fetch 0 is the residue tile: the part of the slice's K range that does not fill a whole tile, or a whole tile if
-    there is no such part. The whole tiles follow right after it. Past the slice's last k tile the mask is cleared while
-    the pointer goes on.
+    there is no such part. The whole tiles follow directly. Past the slice's last k tile the mask is cleared, but the
+    pointer still advances.
 
     Not modelled: gather, permuted layouts. A slice without k tiles fetches nothing here. CUTLASS's parallel split-K
     would read past K there, because its iteration count is negative and its masks are not cleared.
@@ -148,8 +148,8 @@ class PredicatedIterator(GlobalIterator):
         """
         Return ``GlobalIterator.signature``.
 
-        It is made of the tile's rows that exist along M or N, the elements inside the K window, and the position of the
-        tile's base in its 128-byte line.
+        It consists of the number of the tile's rows that exist along M or N, the number of elements inside the K
+        window, and the position of the tile's base in its 128-byte line.
         """
         _, width = self.k_window(number)
         tile_mn, tile_k = self._tile_extents

@@ -68,7 +68,7 @@ class GlobalIterator(ABC):
 
     @property
     def vecs(self) -> int:
-        """Memory instructions of one access, more than one where the alignment is narrower than the access."""
+        """Memory instructions of one access; more than one if the alignment is narrower than the access."""
         return self.thread_map.elements_per_access // self.elements_per_vec
 
     @abstractmethod
@@ -84,9 +84,9 @@ class GlobalIterator(ABC):
     @abstractmethod
     def signature(self, number: npt.ArrayLike) -> IntArray:
         """
-        Return a number for each CTA's fetch; fetches with equal numbers are alike for the memory system.
+        Return a number for each CTA's fetch that is equal for fetches with equal memory access patterns.
 
-        Alike fetches have equal predicates, and their valid offsets differ as their ``base`` does: by one constant, a
+        Such fetches have equal predicates, and all their valid offsets differ by the difference of their ``base``, a
         whole number of 128-byte lines.
 
         Returns:
@@ -96,7 +96,7 @@ class GlobalIterator(ABC):
     @abstractmethod
     def base(self, number: npt.ArrayLike) -> IntArray:
         """
-        Return the offset in elements from which those of each CTA's fetch count. No access need lie there.
+        Return a reference offset of each CTA's fetch, in elements (see ``signature``). It need not be accessed.
 
         Returns:
             Shape of ``number`` broadcast against the CTAs.
@@ -104,7 +104,7 @@ class GlobalIterator(ABC):
 
     @property
     def shares_pixels(self) -> bool:
-        """Whether it walks an image, whose pixels several CTAs and filter positions read."""
+        """Whether the tensor is an image, whose pixels several CTAs and filter positions read."""
         return False
 
     def _strided(self) -> IntArray:

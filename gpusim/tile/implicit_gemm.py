@@ -124,7 +124,7 @@ class ImplicitGemmIterator(GlobalIterator):
 
 class ImageIterator(ImplicitGemmIterator):
     """
-    An iterator over packed images, operand A of an implicit GEMM: each GEMM row reads other pixels of its image.
+    An iterator over packed images, operand A of an implicit GEMM: each GEMM row reads pixels of its image.
 
     Its coordinates are image, row, column and channel. In convolution mode it flips r and s; nothing else does.
     """
@@ -137,7 +137,7 @@ class ImageIterator(ImplicitGemmIterator):
     @property
     @abstractmethod
     def rows_of_image(self) -> tuple[int, int]:
-        """GEMM rows of one image, as rows and columns of pixels: they follow each other column by column."""
+        """GEMM rows of one image, as (rows, columns) of pixels; the column varies fastest."""
 
     @property
     @abstractmethod
@@ -201,9 +201,9 @@ class ImageIterator(ImplicitGemmIterator):
 
     def pixels_of_rows(self, number: int) -> tuple[IntArray, BoolArray]:
         """
-        Return the pixel over all images that each GEMM row of the tiles reads at a fetch, and whether it is there.
+        Return the pixel over all images that each GEMM row of the tiles reads at a fetch, and whether it exists.
 
-        Neighbouring GEMM rows and filter positions share pixels. Those of a tile that are there ascend.
+        Neighbouring GEMM rows and filter positions share pixels. The existing pixels of a tile ascend.
 
         Returns:
             Two arrays of shape [*ctas, rows of a tile].
@@ -219,11 +219,11 @@ class ImageIterator(ImplicitGemmIterator):
         """
         Return a key that is equal for fetches with equal access patterns.
 
-        It packs where the tile's GEMM rows pass to another row of pixels or another image, which of these pixels lie
+        It packs the positions at which the tile's GEMM rows pass to another row of pixels or another image, the pixels
         outside the image, the rows and channels that exist, and the offset of the base in its 128-byte line.
 
-        Most tiles lie inside one image, many in one row of pixels, and of those most read no pixel outside. So a large
-        problem has few keys, however many tiles and filter positions it has.
+        Most tiles lie inside one image, many of them in one row of pixels, and most of these read no pixel outside the
+        image. So a large problem has few keys, however many tiles and filter positions it has.
         """
         images = next(iter(self.image.values()))
         _, _, first = self.filter_position(number)
@@ -237,18 +237,18 @@ class ImageIterator(ImplicitGemmIterator):
 
     def _place_in_image(self, number: npt.ArrayLike) -> tuple[IntArray, int]:
         """
-        Return a digit of the signature, with its radix: which pixels the tile reads, from the first one's on.
+        Return a digit of the signature, with its radix: the pixels that the tile reads, relative to the first one.
 
-        A tile that passes to another image is told by its place in the image and by the filter position. Any other is
-        told by the rows and the columns of pixels that are inside the image, and if it passes to another row of pixels
-        by its first column.
+        A tile that spans two images is identified by its place in the image and by the filter position. Any other tile
+        is identified by the rows and columns of pixels inside the image and, if it spans several rows of pixels, by its
+        first column.
         """
         (rows, columns), length = self.rows_of_image, self.tile_mn
         at = self.walk.at(number)
         inside_rows, inside_columns = (self._inside_range(axis, at.row, at.column) for axis in (0, 1))
         pixel = self.tile * length % (rows * columns)
         row, column = np.divmod(pixel, columns)
-        # Rows of pixels that a tile may lie in, and those of its own that exist: from one number to another.
+        # Rows of pixels that a tile may span, and the range of its own rows that exist.
         spanned = (columns - 1 + length - 1) // columns + 1
         own_rows = [np.clip(bound - row, 0, spanned) for bound in inside_rows]
         own_columns = [np.clip(bound - column, 0, length) for bound in inside_columns]
@@ -271,7 +271,7 @@ class ImageIterator(ImplicitGemmIterator):
 
     @cached_property
     def _columns_alike(self) -> IntArray:
-        """For each filter column a number, equal where the same columns of pixels lie inside the image."""
+        """A number for each filter column, equal for those with the same columns of pixels inside the image."""
         columns = self.rows_of_image[1]
         s = np.arange(self.walk.columns)
         bounds = [np.clip(bound, 0, columns) for bound in self._inside_range(1, np.zeros_like(s), s)]
@@ -282,7 +282,7 @@ class ImageIterator(ImplicitGemmIterator):
         """
         Return the rows (axis 0) or columns (1) of pixels that read inside the image at a filter position.
 
-        They are the first one, and the one after the last.
+        The result is the first one, and the one after the last.
         """
         first_pixel = np.zeros((), dtype=np.int64)
         extent, step, shift = list(self.image.values())[1 + axis], self.step[axis], self.read(first_pixel, r, s)[axis]
@@ -297,7 +297,7 @@ class ImageIterator(ImplicitGemmIterator):
 
 
 def _pair(bounds: Sequence[IntArray], most: int) -> tuple[IntArray, int]:
-    """Return two numbers of at most ``most`` as one digit, with its radix; all pairs of nothing are one."""
+    """Return two bounds of at most ``most`` as one digit, with its radix; all empty ranges are equal."""
     begin, end = bounds
     nothing = begin >= end
     return packed((np.where(nothing, 0, begin), most + 1), (np.where(nothing, 0, end), most + 1)), (most + 1) ** 2

@@ -1,9 +1,9 @@
 """
-Integer instructions that single steps of the global iterators of kernels_cuda take; each iterator's source sums them.
+Integer instructions of single steps of kernels_cuda's global iterators; each iterator's source sums them.
 
-They are counted from the sources line by line, as the SASS needs them. Extents are compile-time constants there, so a
-division by one is a multiply-high and a shift, and what a loop does not change is computed once. A 64-bit addition is
-two instructions. A comparison takes the previous one as its input, so a chain of n tests is n instructions.
+They are counted from the sources line by line, as SASS instructions. Extents are compile-time constants, so a division
+by an extent is a multiply-high and a shift, and loop invariants are computed once. A 64-bit addition is two
+instructions. A comparison takes the previous one as its input, so a chain of n tests is n instructions.
 
 Not modelled: offsets that need 64 bits before they are scaled, and tests the compiler finds always true (D1).
 """
@@ -21,7 +21,7 @@ MASK_BIT: Final = 3
 
 INDEX_VEC: Final = 1 + 2 + 1
 """
-Instructions of a further copy of an access that an index addresses.
+Instructions of each further copy of an access that is addressed by an index.
 
 They are the index (1), its shift and addition to the base (2), and a test (1).
 """

@@ -1,4 +1,4 @@
-"""The order in which an implicit GEMM's k tiles come: which filter position and which channels each of them sums."""
+"""The order of an implicit GEMM's k tiles: the filter position and the channels that each of them sums."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from gpusim.tile.extents import ConvOperator, ConvShape, ceil_div
 
 class Position(NamedTuple):
     """
-    Where fetches are on a walk. All arrays have the shape of the fetches' numbers.
+    The position of fetches on a walk. All arrays have the shape of the fetches' numbers.
 
     Attributes:
         interval: Interval of the summed extent, counted within the split-K slice.
@@ -37,14 +37,14 @@ class Steps(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KWalk:
     """
-    The walk of an implicit GEMM over K: S first, then R, then the next interval of what is summed.
+    The walk of an implicit GEMM over K: S first, then R, then the next interval of the summed extent.
 
-    A k tile is one filter position and one interval, as long as the tile's K. The split-K slices take the intervals in
-    turn, so all slices have equally many. No fetch past the last k tile is masked by the walk: its interval lies beyond
-    the summed extent.
+    A k tile is one filter position and one interval, which is as long as the tile's K. The split-K slices take the
+    intervals in turn, so all slices have equally many. The walk masks no fetch past the last k tile: the interval of
+    such a fetch lies beyond the summed extent.
 
     Attributes:
-        rows, columns: Filter positions along R and S that K includes; 1 each where they are no part of K.
+        rows, columns: Filter positions along R and S that are part of K; 1 each if none are.
         summed: Extent that is summed at each filter position, in elements.
         tile_k: K of the threadblock tile, in elements.
         slices: Number of split-K slices.
@@ -85,7 +85,7 @@ class KWalk:
         return Steps(steps - to_row - to_interval, to_row, to_interval)
 
     def interval_of(self, interval: IntArray, slice_: IntArray) -> IntArray:
-        """Return the number among all slices' intervals of one that is counted within its slice."""
+        """Return the number, over all slices, of an interval that is counted within its slice."""
         return slice_ + interval * self.slices
 
     def begin(self, number: npt.ArrayLike, slice_: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""The loads that bring each warp its fragments, ldmatrix or plain, and the address of every lane; never when."""
+"""The loads of each warp's fragments, ldmatrix or plain, and the address of every lane; knows no times."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -61,7 +61,7 @@ class FragmentLoads:
 
 def crosswise_fragment_loads(warp_strided: int, instruction_k: int, bits: int) -> FragmentLoads:
     """
-    Choose the loads of a K-contiguous operand: each ldmatrix takes up to four of the matrices in the warp tile.
+    Choose the loads of a K-contiguous operand: each ldmatrix loads up to four matrices of the warp tile.
 
     Args:
         warp_strided: Warp tile extent along M (operand A) or N (operand B).
@@ -81,8 +81,8 @@ def congruous_fragment_loads(warp_extent: int, instruction: Shape, side: Side, b
     """
     Choose the loads of an operand contiguous along M or N.
 
-    For 16-bit elements, an ldmatrix.trans turns 8 rows along K by 8 elements along M or N into what mma.sync takes. For
-    32-bit elements, a lane loads each register of its fragment by itself, in register order.
+    For 16-bit elements, an ldmatrix.trans transposes 8 rows along K by 8 elements along M or N into an mma.sync
+    operand. For 32-bit elements, a lane loads each register of its fragment separately, in register order.
 
     Args:
         warp_extent: Warp tile extent along M (operand A) or N (operand B).
@@ -145,9 +145,9 @@ def lane_rows(loads: FragmentLoads, side: Side) -> tuple[IntArray, IntArray]:
     """
     Return the matrix row that each lane addresses: lanes 8q..8q+7 supply the rows of matrix q.
 
-    The matrices of A follow one another along M first, those of B along K first. The registers then come out in the
-    order mma.sync takes. Lanes past the last matrix of an x1 or x2 continue the same arithmetic (sm_75, which folds
-    them back, is not modelled).
+    The matrices of A follow one another along M first, those of B along K first. The registers are then in the order of
+    mma.sync. Lanes past the last matrix of an x1 or x2 continue the same arithmetic (sm_75, which folds them back, is
+    not modelled).
 
     Returns:
         16-byte vector along K and row along M or N, each of shape [32], relative to the instruction's first row. For a
@@ -261,11 +261,11 @@ def fragment_offsets(operand: OperandTile, stage: int) -> IntArray:
 
 class CrosswiseWarpIterator:
     """
-    CUTLASS's warp iterator, which finds the row addresses by one XOR per k group and one addition per tile.
+    CUTLASS's warp iterator, which computes the row addresses with one XOR per k group and one addition per tile.
 
     The byte offset of a lane inside its 128-byte line carries the swizzle. Moving on by one k group of c vectors is an
     XOR with c, 3c or 7c vectors (fp16 crosswise 64 with m16n8k16: ^2, ^6, ^2 vectors). Moving to the next tile adds a
-    line. One object stands for all warps and lanes of the CTA.
+    line. One object covers all warps and lanes of the CTA.
 
     Attributes:
         k_groups: k groups of one warp in one tile.

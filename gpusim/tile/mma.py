@@ -1,7 +1,7 @@
 """
-Fixed facts of mma.sync and ldmatrix: which lane and register hold which element, and a warp's instruction order.
+Fixed facts of mma.sync and ldmatrix: the element in each register of each lane, and a warp's instruction order.
 
-This module knows instruction shapes and warp tiles only; where the elements lie in memory it does not know.
+This module knows instruction shapes and warp tiles only, not where the elements lie in memory.
 """
 
 from typing import Final, Literal, TypeAlias

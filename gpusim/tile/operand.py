@@ -1,4 +1,4 @@
-"""One operand of a tile GEMM: the part of it a CTA holds, and how that part lies in global and in shared memory."""
+"""One operand of a tile GEMM: a CTA's part of it, and the layout of that part in global and in shared memory."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class IteratorArithmetic:
         vec: Instructions per further copy of an access that takes several copies. They are the copy's predicate and,
             where the iterator adds elements to a 32-bit index, the widening of that index. Where the iterator adds
             bytes to a pointer, the copy's immediate offset holds the difference.
-        advance: Instructions per fetch: the step to the next k tile, and what all accesses of a fetch share.
+        advance: Instructions per fetch: the step to the next k tile, and work that all accesses of a fetch share.
     """
 
     setup: int
@@ -113,7 +113,7 @@ class Source(ABC):
 @dataclass(frozen=True, slots=True)
 class OperandTile:
     """
-    What a CTA holds of one operand of a tile GEMM, whatever tensor it comes from.
+    A CTA's part of one operand of a tile GEMM, independent of the tensor behind it.
 
     Attributes:
         name: Name of the operand in messages and tables.
@@ -213,7 +213,7 @@ class Operand(OperandTile):
 
     @property
     def in_shared(self) -> OperandTile:
-        """The operand without its tensor: equal for operands that lie alike in shared memory."""
+        """The operand without its tensor: equal for operands with equal layouts in shared memory."""
         return OperandTile(self.name, self.side, self.element, self.access, self.k_contiguous, self.layout, self.tiling)
 
     def iterator(self, tile: npt.ArrayLike, slice_: npt.ArrayLike) -> GlobalIterator:

@@ -1,7 +1,7 @@
 """
 The vectors of the output tile that each thread of a CTA stores: CUTLASS's optimal thread map of tensor-op epilogues.
 
-This module knows tile shapes and thread counts only; addresses and predicates it does not know.
+This module knows tile shapes and thread counts only, not addresses and predicates.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gpusim.tile.mma import MATRIX
 from gpusim.units import WARP_SIZE
 
 ROW_BYTES_WANTED: Final = 256
-"""Bytes of one output row that a warp's access covers where it can (kMemoryAccessSize)."""
+"""Bytes of one output row that a warp's access covers, if the tile allows it (kMemoryAccessSize)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,8 @@ class OutputThreadMap:
         element_bits: Width of an output element.
 
     Raises:
-        BadInput: The lanes do not cover the iteration exactly, which CUTLASS refuses at compile time or gets wrong.
+        BadInput: The lanes do not cover the iteration exactly. CUTLASS refuses such a map at compile time, or stores
+            wrongly.
 
     Source: CUTLASS include/cutlass/epilogue/threadblock/output_tile_thread_map.h and default_thread_map_tensor_op.h.
     """

@@ -1,4 +1,4 @@
-"""Finds which granules of the L2 the fetches of an activation touch, from the pixels that its GEMM rows read."""
+"""Finds the L2 granules that the fetches of an activation touch, from the pixels that its GEMM rows read."""
 
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ CTAs and filter positions share parts of an activation, so its granules are fine
 
 class TouchedPixels(NamedTuple):
     """
-    The granules that fetches touch, and the pixels of each, turn by turn, in a turn tile by tile.
+    The granules that fetches touch, and the pixels of each, turn by turn, and tile by tile within a turn.
 
     Attributes:
-        turn, tile: The fetch, and the place of its tile among those asked for.
+        turn, tile: Number of the fetch, and the place of its tile in the argument.
         granule: Number of the granule in the activation.
         parts: Bit mask of its pixels.
         size: Bytes of a pixel in the channel interval.
@@ -40,7 +40,7 @@ def _image(iterator: GlobalIterator) -> ImageIterator:
     Return an activation's iterator as one over images.
 
     Raises:
-        TypeError: It is another operand's.
+        TypeError: It is the iterator of another operand.
     """
     if not isinstance(iterator, ImageIterator):
         raise TypeError(f"{type(iterator).__name__} walks no image")
@@ -78,7 +78,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
     counts = np.array([len(key) for key, _, _ in found], dtype=np.int64)
     key, granule, parts = (np.concatenate([one[column] for one in found]) for column in range(3))
     begins = np.cumsum(counts) - counts
-    # One after another: of each turn the touches of its filter position.
+    # For each turn in order, the touches of its filter position.
     of_turn = counts[which]
     turn = np.repeat(np.arange(len(turns)), of_turn)
     at = np.arange(len(turn)) - np.repeat(np.cumsum(of_turn) - of_turn, of_turn) + begins[which][turn]
@@ -92,7 +92,7 @@ def touched_pixels(operand: Operand, tile: IntArray, slice_: IntArray, turns: In
 
 
 def _granules_at(image: ImageIterator, number: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return what each tile touches at one filter position: key, granule of the channel interval, mask of pixels."""
+    """Return the touches of each tile at one filter position: key, granule of the channel interval, mask of pixels."""
     pixel, inside = image.pixels_of_rows(number)
     key, row = np.nonzero(inside)
     granule, place = np.divmod(pixel[key, row], PIXELS_PER_GRANULE)

@@ -16,12 +16,12 @@ from gpusim.tile.threadblock_swizzle import TiledShape
 from gpusim.units import LINE_BITS, SECTOR_BITS, WARP_SIZE
 
 _LANES_AT_ONCE = 1 << 18
-"""Most lanes evaluated together, which bounds memory."""
+"""Largest number of lanes evaluated together; it bounds the memory used."""
 
 
 def distinct_sectors(offset: IntArray, valid: BoolArray, bits: int) -> IntArray:
     """
-    Count the sectors each warp instruction requests: the distinct ones among its valid lanes.
+    Count the sectors that each warp instruction requests: the distinct sectors of its valid lanes.
 
     Tensors begin on a 256-byte boundary and no access straddles a sector.
 
@@ -40,9 +40,9 @@ def bypassing_sectors(offset: IntArray, target: IntArray, valid: BoolArray, bits
     """
     Count the sectors each warp instruction requests when its copies bypass L1 (cp.async.cg).
 
-    Each 128-byte line of global memory is requested once for every aligned 32 bytes of shared memory that it fills. A
-    sector whose two lanes write to different 32 bytes is therefore requested twice, and two half sectors that fill the
-    same 32 bytes are requested once.
+    Each 128-byte line of global memory is requested once for every aligned 32 bytes of shared memory that it fills. So
+    a sector whose two lanes write to different 32 bytes is requested twice, and two half sectors that fill the same 32
+    bytes are requested once.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].
@@ -103,7 +103,7 @@ def _warp_requests(
     by_warp = (*ctas, threads // WARP_SIZE, WARP_SIZE, accesses, vecs)
     offset = np.moveaxis(access.offset.reshape(by_warp), (-4, -3), (-2, -1))
     valid = np.moveaxis(access.valid.reshape(by_warp), (-4, -3), (-2, -1))
-    # Every stage of the ring begins on a 32-byte boundary, so stage 0 stands for all.
+    # Every stage of the ring begins on a 32-byte boundary, so stage 0 represents all.
     target = store_offsets(operand, 0).reshape(by_warp[-4:])
     target = np.moveaxis(target, (-4, -3), (-2, -1))
     return copy_requests(offset, target, valid, operand.bits, operand.access_bytes, around_l1=around_l1, banks=banks)
@@ -147,7 +147,7 @@ def copy_requests(
 
 def _alike(offset: IntArray, target: IntArray, valid: BoolArray, bits: int) -> tuple[IntArray, IntArray]:
     """
-    Find the warp instructions that are alike: whole lines of global memory apart, with equal targets and predicates.
+    Group warp instructions that lie whole lines of global memory apart, with equal targets and predicates.
 
     Returns:
         The number of the first one of each kind, and the kind of each one, in the shape of the arrays without lanes.
@@ -166,8 +166,8 @@ class GridFetches(NamedTuple):
     Every fetch of an operand's tiles; the arrays have the shape [tiles, slices, fetches].
 
     Attributes:
-        signature: As of ``GlobalIterator``, numbered from 0.
-        base: As of ``GlobalIterator``.
+        signature: ``GlobalIterator.signature``, numbered from 0.
+        base: ``GlobalIterator.base``.
     """
 
     signature: IntArray
@@ -177,9 +177,9 @@ class GridFetches(NamedTuple):
 @lru_cache(maxsize=4)
 def grid_fetches(operand: Operand, tiled: TiledShape, k_tiles: int) -> GridFetches:
     """
-    Return the fetches of an operand's tiles, overrun included: those of the k tiles, and one for each stage.
+    Return the fetches of an operand's tiles: one for each k tile, and one for each stage as the overrun.
 
-    They are kept: counts, tables and the walk through the L2 each ask for those of a problem's two operands.
+    They are cached, because counts, tables and the walk through the L2 all need the fetches of both operands.
 
     Args:
         operand: The operand.

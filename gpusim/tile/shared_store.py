@@ -1,6 +1,4 @@
-"""
-The shared-memory offsets to which each thread's cp.async writes an operand tile; when it is issued is not known here.
-"""
+"""The shared-memory offsets to which each thread's cp.async writes an operand tile; knows no times."""
 
 from collections.abc import Iterator
 
@@ -22,7 +20,7 @@ def map_store_offsets(thread_map: ThreadMap, layout: SharedLayout, stage: int, e
         thread_map: Tile coordinates of each access.
         layout: Shared layout of the operand.
         stage: Stage of the shared-memory ring.
-        elements_per_copy: Elements one copy instruction brings; divides the access of the thread map.
+        elements_per_copy: Elements of one copy instruction; divides the access of the thread map.
 
     Returns:
         Offsets in elements from the operand's base, shape [threads, accesses, vecs]. A copy fills
@@ -39,7 +37,7 @@ def store_offsets(operand: OperandTile, stage: int) -> IntArray:
 
     Returns:
         Offsets in elements from the base of the operand's whole shared allocation, shape [threads, accesses, vecs].
-        Accesses are in ``++`` order. There are several vecs where the global alignment is narrower than 128 bits.
+        Accesses are in ``++`` order. There are several vecs if the global alignment is narrower than 128 bits.
 
     Source: golden ``smem_write_*``.
     """
@@ -48,11 +46,11 @@ def store_offsets(operand: OperandTile, stage: int) -> IntArray:
 
 class SwizzledStoreIterator:
     """
-    CUTLASS's write iterator, which finds the store offsets from swizzled base pointers by additions.
+    CUTLASS's write iterator, which computes the store offsets from swizzled base pointers by additions.
 
-    Rows an even number of warp accesses apart are swizzled alike, so two base pointers per thread serve all accesses
+    Rows an even number of warp accesses apart have the same swizzle, so two base pointers per thread serve all accesses
     along the strided dimension. Along the contiguous dimension accesses are whole lines apart, and stages are a
-    constant apart. One object stands for all threads of the CTA.
+    constant apart. One object covers all threads of the CTA.
 
     Source: CUTLASS include/cutlass/transform/threadblock/regular_tile_access_iterator_tensor_op.h.
     """

@@ -1,6 +1,4 @@
-"""
-Shared-memory addresses of every lane of every warp, as tables of like accesses, and the wavefronts each access takes.
-"""
+"""Tables of shared-memory accesses: the address of every lane of every warp, and the wavefronts of each access."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -59,7 +57,7 @@ class SharedTable:
         matrices: Matrices of an ldmatrix; 0 for a plain access.
         active: Lanes that take part, broadcast with ``offsets``; None means all.
         banks: Banks that serve the accesses.
-        loads: Whether they are plain loads, of which lanes may share an address in pairs.
+        loads: Whether they are plain loads, whose lanes may share addresses in pairs.
     """
 
     offsets: IntArray
@@ -95,12 +93,12 @@ class SharedTable:
         return np.broadcast_to(least, self.wavefronts.shape)
 
     def predicated(self, place: int, valid: BoolArray) -> "SharedTable":
-        """The accesses of one place, by the valid lanes alone: their shape is that of the offsets at the place."""
+        """The accesses of one place, made by the valid lanes only, in the shape of the offsets at that place."""
         return replace(self, offsets=self.offsets[place], active=valid)
 
     @property
     def returned_bytes(self) -> int:
-        """Bytes that one load brings to the registers of a warp."""
+        """Bytes that one load returns to the registers of a warp."""
         return (WORD_BYTES * self.matrices if self.matrices else self.width) * WARP_SIZE
 
 
@@ -121,7 +119,7 @@ def copy_table(operand: OperandTile, banks: Banks = STANDARD) -> SharedTable:
 
 
 class Taken(NamedTuple):
-    """Wavefronts that the accesses of one place take, over all warps, and those that they would without conflicts."""
+    """Wavefronts of the accesses of one place, over all warps, with and without conflicts."""
 
     wavefronts: int
     ideal: int
@@ -130,7 +128,7 @@ class Taken(NamedTuple):
 @lru_cache(maxsize=256)
 def predicated_copies(operand: OperandTile, slot: int, valid: bytes, banks: Banks = STANDARD) -> Taken:
     """
-    Return the wavefronts of the copies that fill a ring slot, by the valid lanes alone.
+    Return the wavefronts of the copies that fill a ring slot, made by the valid lanes only.
 
     Args:
         operand: The operand.

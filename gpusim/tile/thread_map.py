@@ -1,7 +1,7 @@
 """
-The vectors of an operand tile that each thread of a CTA touches: CUTLASS's pitch-linear thread maps.
+The vectors of an operand tile that each thread of a CTA accesses: CUTLASS's pitch-linear thread maps.
 
-This module knows tile shapes and thread counts only; it knows neither the tensor of the tile nor when it is fetched.
+This module knows tile shapes and thread counts only, neither the tensor nor the time of a fetch.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class ThreadMap(ABC):
     """
     A regular cover of a tile by the accesses of all threads.
 
-    Every pair is (contiguous, strided), in elements of the operand unless said otherwise.
+    Every pair is (contiguous, strided), in elements of the operand unless stated otherwise.
 
     Attributes:
         shape: Tile extent.
@@ -178,7 +178,7 @@ class StripMinedThreadMap(ThreadMap):
 
     @property
     def _rows_at_once(self) -> int:
-        """Rows that all threads cover together; 0 where one row takes all threads more than once."""
+        """Rows that all threads cover together; 0 if one row takes all threads more than once."""
         return self.threads * self.elements_per_access // self.shape[0]
 
     @property
@@ -205,8 +205,7 @@ def crosswise_thread_map(k: int, strided: int, threads: int, bits: int) -> WarpT
     """
     Build the map DefaultMmaCore picks for a K-contiguous operand of tensor-core kernels.
 
-    A row of ``k`` elements is covered by as many lanes as it has 128-bit vectors. The warp's other lanes cover the next
-    rows.
+    Each 128-bit vector of a row of ``k`` elements has a lane. The warp's other lanes cover the next rows.
 
     Args:
         k: Tile extent along K, in elements.

@@ -24,8 +24,8 @@ class IdentitySwizzle:
     """
     GemmIdentityThreadblockSwizzle<width> and its split-K twin.
 
-    Blocks that follow each other in x walk ``2**log_tile`` tiles along N, at most ``width``, before the next tile along
-    M. Concurrent CTAs thus share rows of A and columns of B in L2. blockIdx z is the split-K slice.
+    Consecutive blocks in x walk ``2**log_tile`` tiles along N, at most ``width``, before the next tile along M.
+    Concurrent CTAs thus share rows of A and columns of B in L2. blockIdx z is the split-K slice.
 
     Source: CUTLASS include/cutlass/gemm/threadblock/threadblock_swizzle.h; golden swizzle_identity*.json,
     swizzle_splitk_identity1_k3.json.
@@ -34,7 +34,10 @@ class IdentitySwizzle:
     width: int
 
     def log_tile(self, tiled: TiledShape) -> int:
-        """Return log2 of the number of tiles side by side: the widest allowed that leaves few blocks without a tile."""
+        """
+        Return log2 of the number of tiles side by side: the largest allowed number that leaves few blocks without a
+        tile.
+        """
         if self.width >= 8 and tiled.n >= 6:
             return 3
         if self.width >= 4 and tiled.n >= 3:
@@ -64,7 +67,7 @@ class HorizontalSwizzle:
     """
 
     def log_tile(self, tiled: TiledShape) -> int:  # noqa: ARG002 - one interface for both swizzles
-        """Return 0: one tile stands side by side."""
+        """Return 0: one tile."""
         return 0
 
     def grid(self, tiled: TiledShape) -> tuple[int, int, int]:
@@ -126,7 +129,7 @@ class CtaGrid:
 
     def tile_of_block(self, bx: npt.ArrayLike, by: npt.ArrayLike, bz: npt.ArrayLike) -> IntArray:
         """
-        Return (tile m, tile n, slice) of blockIdx (bx, by, bz), with -1 in all three where the block has no tile.
+        Return (tile m, tile n, slice) of blockIdx (bx, by, bz), with -1 in all three if the block has no tile.
 
         Returns:
             Shape [*blocks, 3], with the block indices broadcast against each other.
@@ -139,7 +142,7 @@ class CtaGrid:
         """
         Return (tile m, tile n, slice) of every CTA in launch order, blockIdx x fastest. Shape [ctas, 3].
 
-        Blocks that exit at once because they have no tile have -1 in all three.
+        Blocks without a tile, which exit at once, have -1 in all three.
         """
         x, y, z = self.dim
         bz, by, bx = np.unravel_index(np.arange(x * y * z, dtype=np.int64), (z, y, x))
