@@ -1,9 +1,9 @@
 """
-Where an element of an operand lies in shared memory, and which banks a warp's addresses meet.
+The place of each element of an operand in shared memory, and the banks of a warp's addresses.
 
 Its face is ``describe_layout`` and ``search_layout``, which answer for a named layout and named accesses;
 ``find_conflict_free`` for accesses made of arrays; ``access_wavefronts`` and ``conflict_groups`` for bare addresses;
-``shared_layout`` and CuTe's ``Layout`` and ``Swizzle``. It never knows which lane of a kernel asks for what, or when.
+``shared_layout`` and CuTe's ``Layout`` and ``Swizzle``. It never knows which lane of a kernel makes an access, or when.
 """
 
 from importlib import import_module
@@ -42,7 +42,7 @@ _HOMES = {
     "shared_layout": "named",
     "tile_layout": "bank_map",
 }
-"""Public name -> the module of this room that defines it. It is imported when it is first used."""
+"""Public name -> the module of this room that defines it. A module is imported when a name of it is first used."""
 
 __all__ = [
     "LaneAccess",

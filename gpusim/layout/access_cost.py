@@ -1,4 +1,4 @@
-"""What an access of a tile costs: its wavefronts, the lanes that conflict, and what a counter shows beyond them."""
+"""The cost of an access of a tile: its wavefronts, the lanes that conflict, and the value of the hardware's counter."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,13 +22,13 @@ class AccessReport:
 
     Attributes:
         access: The access, in coordinates.
-        worst: Number of the instruction that needs the most wavefronts; the first of them.
+        worst: Number of the first instruction with the most wavefronts.
         addresses: Byte address of each lane of the worst instruction; None for lanes that take no part.
         wavefronts: Wavefronts of all instructions.
         ideal_wavefronts: Fewest wavefronts for these lanes and this width.
         groups: Every bank that needs more than one wavefront in a phase of the worst instruction, with its lanes.
-        counter_wavefronts: Wavefronts of a cp.async with those in which lines of global memory return by themselves,
-            as the hardware's counter of LDGSTS has them; None where the rows of global memory are not known.
+        counter_wavefronts: Wavefronts of a cp.async as the hardware counts them for LDGSTS: those in which lines of
+            global memory return separately are included. None if the rows of global memory are not known.
     """
 
     access: LaneAccess
@@ -41,7 +41,7 @@ class AccessReport:
 
     @property
     def conflicts(self) -> int:
-        """Wavefronts beyond the ideal, that is the bank conflicts."""
+        """Bank conflicts: wavefronts beyond the ideal."""
         return self.wavefronts - self.ideal_wavefronts
 
     @property
@@ -80,7 +80,7 @@ class AccessReport:
     @property
     def counters(self) -> tuple[str, ...]:
         """
-        Counters of ncu that count the wavefronts of a cp.async whose rows of global memory are known.
+        Names of ncu's counters for the wavefronts of a cp.async whose rows of global memory are known.
 
         Source: reports/measured/h200/microbench/ldgsts.csv; docs/cross-checking.md.
         """
@@ -104,7 +104,7 @@ def access_report(access: LaneAccess, layout: SharedLayout, base: int = 0) -> Ac
         MisalignedAccess: Names the first offending lane and address.
     """
     addresses = access.addresses(layout, base)
-    # A refusal names the instruction only where there are several.
+    # An error names the instruction only if there are several.
     several = slice(None) if access.instructions > 1 else 0
     loads = access.op == "load"
     each = np.atleast_1d(access_wavefronts(addresses[several], access.width_bytes, access.active[several], loads=loads))

@@ -1,4 +1,4 @@
-"""Warp-wide accesses of a tile in shared memory, in coordinates of its layout: what they are, and their addresses."""
+"""Warp-wide accesses of a tile in shared memory, in coordinates of its layout, and their addresses."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ from gpusim.layout.shared import SharedLayout
 from gpusim.units import WARP_SIZE
 
 AccessOp: TypeAlias = Literal["load", "store", "ldmatrix", "stmatrix", "cp.async"]
-"""What an access is: LDS, STS, LDSM, STSM or LDGSTS."""
+"""Kind of an access: LDS, STS, LDSM, STSM or LDGSTS."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class LaneAccess:
         contiguous: Contiguous coordinate of each lane's first element. Shape (instructions, 32).
         strided: Strided coordinate (row) of each lane. Shape (instructions, 32).
         active: Which lanes take part; the coordinates of the others are ignored. Shape (instructions, 32).
-        source: Where a cp.async reads from, if that is known.
+        source: Rows of global memory that a cp.async reads, if known.
     """
 
     label: str

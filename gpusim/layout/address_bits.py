@@ -1,4 +1,6 @@
-"""A picture in text of a tile's address bits: which coordinate each holds, and which a swizzle XORs into the bank."""
+"""
+A text picture of a tile's address bits: the coordinate in each bit, and the bits that a swizzle XORs into the bank.
+"""
 
 from gpusim.layout.banks import BANK_BYTES, BANKS
 from gpusim.layout.cute import Layout, SwizzledLayout
@@ -11,14 +13,14 @@ _HIGH = (BANKS * BANK_BYTES).bit_length() - 1
 
 def bit_sources(layout: Layout) -> tuple[str, ...] | None:
     """
-    Return which bit of which coordinate each bit of a layout's offset holds, from bit 0.
+    Return the coordinate bit in each bit of a layout's offset, from bit 0.
 
     Args:
         layout: Layout with the modes (strided, contiguous).
 
     Returns:
         ``s0`` is the lowest bit of the strided coordinate, ``c3`` bit 3 of the contiguous one, ``-`` a bit that is
-        always 0. None if offsets are no concatenation of bits, as with padded rows.
+        always 0. None if offsets are not a concatenation of bits, as with padded rows.
     """
     bits = ["-"] * (layout.cosize - 1).bit_length()
     for letter, mode in zip("sc", layout.modes, strict=True):
@@ -39,9 +41,9 @@ def bit_sources(layout: Layout) -> tuple[str, ...] | None:
 
 def render_address_bits(layout: SharedLayout) -> str:
     """
-    Return a picture of the address bits of one stage: what each holds, and what a swizzle XORs into it.
+    Return a picture of the address bits of one stage: the coordinate bit in each, and the bit XORed into it.
 
-    Layouts whose offsets are no concatenation of coordinate bits are described by the bank at which rows start.
+    If a layout's offsets are not a concatenation of coordinate bits, the picture shows the banks at which rows start.
     """
     stage = _stage(layout)
     sources = bit_sources(stage) if stage is not None else None

@@ -1,4 +1,4 @@
-"""CuTe's atoms by name: which lane and value of an MMA hold which element, and which bits a copy instruction moves."""
+"""CuTe's atoms by name: the element of each lane and value of an MMA, and the bits that a copy instruction moves."""
 
 import re
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ _PTX_NAME = re.compile(r"m(\d{1,9})n(\d{1,9})k(\d{1,9})\.(\w+)")
 
 
 def mma_atoms() -> tuple[str, ...]:
-    """Return the names of the MMA atoms that are known, as CuTe has them."""
+    """Return CuTe's names of the known MMA atoms."""
     return tuple(
         f"SM80_{m}x{n}x{k}_{types}_TN"
         for m, n, k, bits in _LAYOUTS
@@ -77,7 +77,7 @@ def mma_atoms() -> tuple[str, ...]:
 
 def mma_atom(name: str) -> MmaAtom:
     """
-    Return an MMA atom by the name of its operation in CuTe, or as PTX writes it, such as ``m16n8k8.tf32``.
+    Return an MMA atom by the name of its operation in CuTe, or in PTX's form, such as ``m16n8k8.tf32``.
 
     Raises:
         BadInput: Names the atoms that are known.
@@ -109,7 +109,7 @@ class CopyAtom:
 
     Attributes:
         name: Name of its operation in CuTe, such as ``SM75_U32x4_LDSM_N``.
-        op: The instruction; None where only the text that names it says more.
+        op: The instruction; None for a plain copy, which its direction makes a load or a store.
         memory: Layout (lane, value) -> element on the side of shared memory.
         reference: Layout (lane, value) -> element by which a TiledCopy numbers lanes and values.
 
@@ -123,7 +123,7 @@ class CopyAtom:
 
     @property
     def lanes(self) -> int:
-        """Lanes that take part together: 32, or 1 where each lane copies for itself."""
+        """Lanes that take part together: 32, or 1 if each lane copies separately."""
         return self.reference.modes[0].size
 
     @property

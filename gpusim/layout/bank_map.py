@@ -1,6 +1,4 @@
-"""
-A layout seen as shared-memory banks: its offsets, the bank of each vector and the cost of accesses, as data or text.
-"""
+"""The bank map of a layout: its offsets, the bank of each vector and the cost of accesses, as data or text."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +21,13 @@ MOST_TILE_ELEMENTS = 1 << 20
 """Most elements of a tile with all its stages: more than shared memory holds."""
 
 MOST_BASE = 1_000_000
-"""Greatest address of a tile, beyond that of any shared memory."""
+"""Greatest address of a tile, larger than any shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutReport:
     """
-    A layout of one operand, and the accesses to it that were asked about.
+    A layout of one operand, with reports on accesses to it.
 
     Attributes:
         name: Name of the layout, as the user gave it.
@@ -44,7 +42,7 @@ class LayoutReport:
     base: int = 0
 
     def __hash__(self) -> int:
-        """Return the same number for equal ones."""
+        """Return a hash that is equal for equal reports."""
         return hash((self.name, self.base, self.layout.elements, len(self.accesses)))
 
     def offsets(self, stage: int = 0) -> IntArray:
@@ -149,12 +147,12 @@ def tile_layout(
     name: str, bits: int, contiguous: int | None = None, strided: int | None = None, stages: int | None = None
 ) -> SharedLayout:
     """
-    Lay out a tile, with the extents that the layout's name states where none are given.
+    Lay out a tile. Extents that are not given come from the layout's name.
 
     The arguments are those of ``describe_layout``.
 
     Raises:
-        BadInput: The name is no layout, or there are no extents.
+        BadInput: The name is not a layout's, or there are no extents.
     """
     stated = stated_extents(text("name", name))
     for extent, value in {"contiguous": contiguous, "strided": strided, "stages": stages}.items():
@@ -177,7 +175,7 @@ def pairs_of(accesses: object) -> tuple[tuple[str, str], ...]:
     Return pairs of the kind of an access and its argument.
 
     Raises:
-        BadInput: They are none.
+        BadInput: ``accesses`` has another form.
     """
     listed = isinstance(accesses, Iterable) and not isinstance(accesses, str | bytes | Mapping)
     found = tuple(accesses) if isinstance(accesses, Iterable) and listed else None
@@ -192,11 +190,11 @@ def check_base(name: str, layout: SharedLayout, base: int) -> None:
     """
     Check the byte address of a tile.
 
-    CuTe applies a swizzle over ``smem_ptr[16b]`` to the address itself. From a base that is no multiple of what the
-    swizzle permutes, it would reach outside the tile.
+    CuTe applies a swizzle over ``smem_ptr[16b]`` to the address itself. If the base is not a multiple of the permuted
+    block, the swizzle reaches outside the tile.
 
     Raises:
-        BadInput: The base is no address, or no multiple of the swizzle's bytes.
+        BadInput: The base is not an address, or not a multiple of the swizzle's block.
     """
     whole_number("base", base, 0, MOST_BASE)
     spec = parse_layout_spec(name)

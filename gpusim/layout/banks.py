@@ -1,4 +1,4 @@
-"""Banked shared memory: the wavefronts a warp's byte addresses cost, and the lanes that conflict. It knows no time."""
+"""Banked shared memory: the wavefronts of a warp's byte addresses, and the lanes that conflict; knows no times."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +28,7 @@ class Banks:
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of all banks together, which one wavefront can serve."""
+        """Bytes of all banks together, the most that one wavefront can serve."""
         return self.count * self.width
 
     def bank_of(self, address: IntArray) -> IntArray:
@@ -57,9 +57,10 @@ class ConflictGroup:
     One bank that needs more than one wavefront in one phase of an instruction.
 
     Attributes:
-        phase: Phase of the instruction, from 0: the lanes that one wavefront can serve, 8 to 32, or one 8x8 matrix.
+        phase: Phase of the instruction, from 0. A phase is the lanes that one wavefront can serve: 8 to 32, or an 8x8
+            matrix.
         bank: Index of the bank.
-        lanes_of_word: Each distinct word wanted from the bank (byte address / bank width), with the lanes that want it.
+        lanes_of_word: Each distinct word of the bank that is accessed (byte address / bank width), with its lanes.
     """
 
     phase: int
@@ -85,11 +86,10 @@ def access_wavefronts(
     """
     Count the wavefronts of warp-wide loads or stores of 2, 4, 8 or 16 bytes a lane.
 
-    A warp is served in phases. A phase has as many lanes as one wavefront has bytes for: 32 lanes of 2 or 4 bytes, 16
-    lanes of 8 bytes, 8 lanes of 16 bytes. A load of 8 or 16 bytes whose lanes share addresses in pairs
-    (``shares_in_pairs``) has phases of twice as many lanes. Lanes of one phase that want the same word share it, so a
-    bank costs one wavefront per *distinct* word, and the phase costs as many as its worst bank. A phase without an
-    active lane costs nothing.
+    A warp is served in phases. A phase has as many lanes as fit one wavefront: 32 lanes of 2 or 4 bytes, 16 lanes of 8
+    bytes, 8 lanes of 16 bytes. A load of 8 or 16 bytes whose lanes share addresses in pairs (``shares_in_pairs``) has
+    phases of twice as many lanes. Lanes of one phase that access the same word share it. So a bank takes one wavefront
+    per *distinct* word, and a phase takes as many as its worst bank. A phase without an active lane takes none.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
@@ -122,10 +122,10 @@ def shares_in_pairs(addresses: IntArray, active: BoolArray | None = None) -> Boo
     """
     Return whether each lane of a warp shares its address with a neighbour: all with lane XOR 1, or all with lane XOR 2.
 
-    A lane that takes no part shares with any. Shared memory returns one register of a warp, 128 bytes, in a cycle.
-    Where lanes share in pairs, it packs two registers of a load of 8 or 16 bytes into one return, so two phases pass
-    together. The whole warp follows one of the two pairings: where one half pairs by XOR 1 and the other by XOR 2,
-    nothing is packed. Lanes that share by XOR 4, 8 or 16 alone are not packed, either.
+    An inactive lane counts as sharing. Shared memory returns one register of a warp, 128 bytes, per cycle. If lanes
+    share in pairs, it packs two registers of a load of 8 or 16 bytes into one return, so two phases pass together. The
+    whole warp must follow one of the two pairings: if one half pairs by XOR 1 and the other by XOR 2, nothing is
+    packed. Sharing by XOR 4, 8 or 16 alone is not packed, either.
 
     Args:
         addresses: Byte addresses in CTA shared memory. Shape (..., 32), one instruction per row.
@@ -148,13 +148,13 @@ def shares_in_pairs(addresses: IntArray, active: BoolArray | None = None) -> Boo
 
 
 def _wavefronts(addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: Banks, lanes: int) -> IntArray:
-    """Count the wavefronts of accesses whose phases have some lanes each."""
+    """Count the wavefronts of accesses whose phases have ``lanes`` lanes each."""
     # An aligned access covers whole slots of its own width, and two slots of one column share every bank of it.
     # So counting distinct slots gives the same result as counting distinct words, with fewer to count.
     slots, wanted = _phase_slots(addresses, width_bytes, active, banks, lanes)
     columns = banks.row_bytes // max(width_bytes, banks.width)
     leading, phases = slots.shape[:-2], slots.shape[-2]
-    # An unwanted slot becomes -1: sorting brings it to the front, and it falls into no column.
+    # The slot of an inactive lane becomes -1: it sorts to the front, and belongs to no column.
     rows = np.sort(np.where(wanted, slots, -1).reshape(-1, slots.shape[-1]), axis=-1)
     distinct = rows >= 0
     distinct[:, 1:] &= rows[:, 1:] != rows[:, :-1]
@@ -183,8 +183,8 @@ def access_ideal(
         banks: Number of banks.
         bank_bytes: Width of one bank.
         phase_lanes: Most lanes of a phase, however many banks there are: 8 for an ldmatrix.
-        loaded: Addresses of plain loads, shape (..., 32): where lanes share them in pairs, two phases are one. None
-            for all other accesses.
+        loaded: Addresses of plain loads, shape (..., 32): if lanes share them in pairs, two phases are one. None for
+            all other accesses.
 
     Returns:
         Ideal wavefronts. Shape (...), or () without ``active``. A full warp of 16 bytes a lane needs 4.
@@ -202,7 +202,7 @@ def access_ideal(
 
 
 def _phases_taken(taking: BoolArray, lanes: int) -> IntArray:
-    """Return how many phases of some lanes each have an active one."""
+    """Return how many phases of ``lanes`` lanes have an active lane."""
     by_phase = taking.reshape(*taking.shape[:-1], WARP_SIZE // lanes, lanes)
     return np.asarray(by_phase.any(axis=-1).sum(axis=-1, dtype=np.int64))
 
@@ -249,7 +249,7 @@ def ldmatrix_wavefronts(
 
 
 def ldmatrix_ideal(matrices: int, banks: int = BANKS, bank_bytes: int = BANK_BYTES) -> int:
-    """Count the wavefronts of an ldmatrix without conflicts: one for each matrix, where the banks hold 128 bytes."""
+    """Count the wavefronts of an ldmatrix without conflicts: one for each matrix if the banks hold 128 bytes."""
     return int(access_ideal(MATRIX_ROW_BYTES, ldmatrix_lanes(matrices), banks, bank_bytes, phase_lanes=MATRIX_ROWS))
 
 
@@ -308,7 +308,7 @@ def conflict_groups(
 def phases_at_once(
     addresses: IntArray, width_bytes: int, active: BoolArray | None = None, banks: Banks = STANDARD
 ) -> int:
-    """Return how many phases of one plain load pass together: 2 where lanes share wide addresses in pairs, else 1."""
+    """Return how many phases of one plain load pass together: 2 if lanes share wide addresses in pairs, else 1."""
     several = _lanes_per_phase(np.shape(addresses), width_bytes, banks) < WARP_SIZE
     return 2 if several and bool(shares_in_pairs(addresses, active)) else 1
 
@@ -317,9 +317,9 @@ def _phase_slots(
     addresses: IntArray, width_bytes: int, active: BoolArray | None, banks: Banks, lanes: int
 ) -> tuple[IntArray, BoolArray]:
     """
-    Return each lane's slot by phase of some lanes, and which of them take part. Both have shape (..., phases, lanes).
+    Return each lane's slot, and whether the lane is active. Both have shape (..., phases, lanes).
 
-    A slot is the address in units of the access width, or of a bank where the bank is wider.
+    A slot is the address in units of the access width, or of a bank if the bank is wider.
     """
     given = np.asarray(addresses)
     if not np.issubdtype(given.dtype, np.integer):

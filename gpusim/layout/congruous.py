@@ -17,9 +17,7 @@ CONGRUOUS_BITS: Final = (4, 8, 16, 32)
 """Element widths that have a congruous layout. CUTLASS's own layout for 64-bit operands is not modelled."""
 
 WORD_BITS: Final = 32
-"""
-Element width at which plain loads read the operand word by word; narrower elements are read by ldmatrix, row by row.
-"""
+"""Element width at which plain loads read the operand word by word; ldmatrix reads narrower elements row by row."""
 
 
 def congruous_offset(contiguous: int | IntArray, strided: int | IntArray, stride: int, element_bits: int) -> IntArray:
@@ -29,10 +27,10 @@ def congruous_offset(contiguous: int | IntArray, strided: int | IntArray, stride
     A row of the operand is a sequence of whole 128-byte lines, and rows are ``stride`` elements apart. The row number
     permutes the 16-byte vectors of each line, so that the vectors one instruction reads lie in different banks:
 
-    - Elements under 32 bits: an ldmatrix.trans reads one vector from each of 8 rows, so each of the 8 rows puts that
-      vector elsewhere. The rule is the crosswise one, with a whole line of elements.
+    - Elements under 32 bits: an ldmatrix.trans reads one vector from each of 8 rows, so each of the 8 rows has that
+      vector in other banks. The rule is the crosswise one, with a whole line of elements.
     - Elements of 32 bits: plain loads read one word per lane, 8 neighbours (two vectors) from each of 4 rows. So each
-      of the 4 rows puts a pair of vectors elsewhere: vector ^= 2 (row mod 4).
+      of the 4 rows has a pair of vectors in other banks: vector ^= 2 (row mod 4).
 
     Args:
         contiguous: Coordinates along M or N. Broadcasts with ``strided``.

@@ -1,4 +1,4 @@
-"""CuTe's algebra as far as shared memory needs it: shape:stride layouts, Swizzle<B,M,S>, and their composition."""
+"""The part of CuTe's algebra that shared memory needs: shape:stride layouts, Swizzle<B,M,S>, and their composition."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Swizzle:
 
     Attributes:
         bits: B, width of both fields. 0 is the identity.
-        base: M, low bits left alone: 2^M consecutive elements stay consecutive.
+        base: M, number of unchanged low bits: 2^M consecutive elements stay consecutive.
         shift: S, distance of the fields; |S| >= B so that they do not overlap.
 
     Raises:
@@ -72,7 +72,7 @@ class Swizzle:
         """
         Return the swizzle of element offsets that equals this one of byte addresses.
 
-        CuTe prints ``smem_ptr[16b]`` where a swizzle acts on the bytes of a pointer. M then counts bytes.
+        CuTe prints ``smem_ptr[16b]`` if a swizzle acts on the bytes of a pointer. M then counts bytes.
 
         Args:
             element_bits: Width of one element, a power of two.
@@ -159,7 +159,7 @@ class Layout:
                 coordinate for each top-level mode, and its arrays broadcast against each other.
 
         Raises:
-            BadInput: A sequence has another number of entries than its mode.
+            BadInput: A sequence and its mode differ in their number of entries.
         """
         return _offset(coordinate, self.shape, self.stride)
 
@@ -210,12 +210,11 @@ class SwizzledLayout(SharedLayout):
     Attributes:
         swizzle: Swizzle applied to element offsets within the stage.
         layout: Layout of one stage, with modes (strided, contiguous), each possibly nested.
-        first_is_contiguous: Whether the contiguous mode was the first one as the layout was stated, as in
-            ``(128,8):(1,128)``.
+        first_is_contiguous: Whether the layout was stated with the contiguous mode first, as in ``(128,8):(1,128)``.
 
     Raises:
-        BadInput: The layout has not two modes, its extents are not this operand's, or the swizzle permutes blocks that
-            are larger than the stage.
+        BadInput: The layout does not have two modes, its extents are not this operand's, or the swizzle permutes blocks
+            larger than the stage.
     """
 
     swizzle: Swizzle

@@ -1,4 +1,4 @@
-"""The wavefronts in which copies from global memory reach shared memory: every 128-byte line returns by itself."""
+"""The wavefronts in which copies from global memory reach shared memory: every 128-byte line returns separately."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ def returning_wavefronts(
     """
     Count the wavefronts in which the data of each warp instruction returns when its copies bypass L1.
 
-    Every 128-byte line of global memory returns by itself. It takes one wavefront, unless several of the aligned 32
-    bytes that it fills in shared memory lie in the same banks: eight of four bytes.
+    Every 128-byte line of global memory returns separately. It takes one wavefront, unless several of the aligned
+    32-byte pieces that it fills in shared memory lie in the same eight banks.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].
@@ -43,7 +43,7 @@ def returning_lines(offset: IntArray, valid: BoolArray, bits: int, width: int) -
     """
     Count the lines in which the data of each warp instruction returns when its copies go through L1 (cp.async.ca).
 
-    Copies of 4 or 8 bytes take the wavefronts of their pattern alone, so none is counted.
+    Copies of 4 or 8 bytes take only the wavefronts of their address pattern, so none are counted.
 
     Args:
         offset: Elements from the tensor's base, shape [..., 32].

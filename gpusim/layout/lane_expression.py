@@ -1,4 +1,4 @@
-"""Integer expressions of the lane, as CUDA code writes them: ``lane % 8 * 64``. Their grammar is not Python's."""
+"""Integer expressions of the lane, as in CUDA code: ``lane % 8 * 64``. The grammar differs from Python's."""
 
 import re
 from collections.abc import Callable
@@ -16,12 +16,12 @@ LANE_NAME: Final = "lane"
 
 MOST_CHARACTERS: Final = 200
 MOST_VALUE_BITS: Final = 31
-"""Bits that no value on the way may exceed, and that no shift may move by more than."""
+"""Largest number of bits of an intermediate value, and largest distance of a shift."""
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<name>[A-Za-z_]\w*)|(?P<sign><<|>>|//|[-+*/%&^|()]))")
 
 _LEVELS: Final = (("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "//", "%"))
-"""Operators from the loosest to the tightest, as C and Python have them."""
+"""Operators of C and Python, from the loosest to the tightest binding."""
 
 Apply: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 
@@ -44,7 +44,7 @@ def lane_values(text: str) -> IntArray:
     """
     Return the value of an expression for each lane.
 
-    It may have integers, ``lane``, ``+ - * / // % << >> & ^ |`` and parentheses; operators bind as in C. ``/`` and
+    It may contain integers, ``lane``, ``+ - * / // % << >> & ^ |`` and parentheses; precedence is that of C. ``/`` and
     ``//`` both divide integers and round down.
 
     Args:
@@ -54,8 +54,8 @@ def lane_values(text: str) -> IntArray:
         Values, shape [32].
 
     Raises:
-        BadInput: It is no such expression, divides by zero, or a value needs more than 31 bits; the message has the
-            character at fault, counted from 1.
+        BadInput: It is not such an expression, divides by zero, or a value needs more than 31 bits; the message names
+            the character at fault, counted from 1.
     """
     if len(text) > MOST_CHARACTERS:
         raise BadInput(f"an expression must have at most {MOST_CHARACTERS} characters, got {len(text)}")
@@ -91,7 +91,7 @@ def _refusal(at: int, expected: str, found: str) -> BadInput:
 
 
 class _Parser:
-    """Reads tokens by precedence, and computes as it reads."""
+    """A precedence-climbing parser that evaluates while it parses."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self._tokens, self._place = tokens, 0
@@ -104,13 +104,13 @@ class _Parser:
         return self._tokens[self._place - 1]
 
     def end(self) -> None:
-        """Refuse what follows the expression."""
+        """Refuse text after the expression."""
         token = self._next()
         if token.kind != "end":
             raise _refusal(token.at, "an operator", token.text)
 
     def level(self, level: int) -> IntArray:
-        """Return the value of what binds at least as tightly as a level of operators."""
+        """Return the value of the next operand, with all operators that bind at least as tightly as ``level``."""
         if level == len(_LEVELS):
             return self._unary()
         value = self.level(level + 1)
@@ -143,7 +143,7 @@ class _Parser:
 
 
 def _applied(operator: _Token, left: IntArray, right: IntArray) -> IntArray:
-    """Return the result of an operator; a shift or a division that none can make is refused."""
+    """Return the result of an operator; refuse an undefined shift or division."""
     where = f"the {operator.text} at character {operator.at + 1}"
     if operator.text in ("/", "//", "%") and not right.all():
         raise BadInput(f"{where} must not divide by 0, as for lane {int(np.argmin(right != 0))}")

@@ -1,4 +1,4 @@
-"""How a matrix lies in a flat tensor of global memory: runs of contiguous elements at a constant distance."""
+"""The layout of a matrix in a flat tensor of global memory: contiguous runs at a constant distance."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names of shared layouts, as a scenario or the command line writes them, and the layout each name stands for."""
+"""Names of shared layouts, as in scenarios and on the command line, and the layout of each name."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from gpusim.units import VECTOR_BITS
 
 @dataclass(frozen=True, slots=True)
 class CrosswiseSpec:
-    """``crosswise`` or ``crosswise<bits,crosswise>``. None stands for the operand's element bits, or its K extent."""
+    """``crosswise`` or ``crosswise<bits,crosswise>``. None means the operand's element bits, or its K extent."""
 
     element_bits: int | None = None
     crosswise: int | None = None
@@ -29,7 +29,7 @@ class CrosswiseSpec:
 
 @dataclass(frozen=True, slots=True)
 class CongruousSpec:
-    """``congruous`` or ``congruous<bits,crosswise>``. None stands for the operand's element bits, or a whole line."""
+    """``congruous`` or ``congruous<bits,crosswise>``. None means the operand's element bits, or a whole line."""
 
     element_bits: int | None = None
     crosswise: int | None = None
@@ -50,7 +50,7 @@ class CuteSpec:
     Attributes:
         swizzle: The swizzle, of element offsets.
         layout: The stated layout, None for a row-major stage.
-        pointer_bits: Element width where CuTe applies the swizzle to the bytes of a pointer, else None.
+        pointer_bits: Element width if CuTe applies the swizzle to the bytes of a pointer, else None.
     """
 
     swizzle: Swizzle
@@ -80,7 +80,7 @@ _PADDED = re.compile(r"padded<\s*(\d{1,9})\s*>")
 
 
 def layout_names() -> tuple[str, ...]:
-    """Return the names a scenario may give a shared layout, where N, B, M and S stand for integers."""
+    """Return the names of shared layouts in a scenario, with N, B, M and S for integers."""
     return ("crosswise", "congruous", "row_major", "padded<N>", "Swizzle<B,M,S>")
 
 
@@ -122,10 +122,10 @@ def parse_layout_spec(text: str) -> LayoutSpec:
 @lru_cache(maxsize=1024)
 def plain_name(text: str, element_bits: int, contiguous: int, strided: int) -> str:
     """
-    Return the short name of a layout of a tile that is written as CuTe prints it.
+    Return the short name of a tile's layout that is written in CuTe's printed form.
 
-    Rows in order are ``row_major``, rows with a gap ``padded<N>``, and a swizzle of rows in order ``Swizzle<B,M,S>``,
-    however the modes are nested. CUTLASS's names lose their namespace. Every other text is returned as it is.
+    Packed rows are ``row_major``, rows with a gap ``padded<N>``, and a swizzle of packed rows ``Swizzle<B,M,S>``,
+    however the modes are nested. CUTLASS's names lose their namespace. All other text is returned unchanged.
 
     Args:
         text: A layout's name.
@@ -174,7 +174,7 @@ def _without_namespace(text: str, spec: LayoutSpec, element_bits: int, contiguou
 
 
 class Extents(NamedTuple):
-    """The extents that a stated layout has of itself: elements of one stage along both dimensions, and its stages."""
+    """The extents that a layout's name states: elements of one stage along both dimensions, and stages."""
 
     contiguous: int
     strided: int
@@ -183,12 +183,12 @@ class Extents(NamedTuple):
 
 def stated_extents(name: str) -> Extents | None:
     """
-    Return the extents that a layout's name states, or None where the name leaves them open.
+    Return the extents that a layout's name states, or None if it states none.
 
-    Of the first two modes of a CuTe layout the one with the smaller stride is contiguous. A third mode is stages.
+    Of a CuTe layout's first two modes, the one with the smaller stride is contiguous. A third mode is the stages.
 
     Raises:
-        BadInput: The name is no layout, or its layout has more than three modes.
+        BadInput: The name is not a layout's, or its layout has more than three modes.
     """
     spec = parse_layout_spec(name)
     if not isinstance(spec, CuteSpec) or spec.layout is None:
@@ -207,12 +207,12 @@ _MOST_MODES = 3
 
 
 def _runs_along_first(first: Layout, second: Layout) -> bool:
-    """Return whether the first of two modes has the smaller stride, modes of one coordinate set aside."""
+    """Return whether the first of two modes has the smaller stride. Modes of one coordinate do not count."""
     return _step(first) < _step(second)
 
 
 def _step(mode: Layout) -> int:
-    """Return the smallest stride of a mode, or a large number if the mode has but one coordinate."""
+    """Return the smallest stride of a mode, or a large number if the mode has only one coordinate."""
     strides = [stride for extent, stride in mode.flat_modes if extent > 1]
     return min(strides, default=1 << WIDEST_OFFSET)
 
@@ -221,7 +221,7 @@ def shared_layout(
     name: str, element_bits: int, contiguous: int, strided: int, stages: int, *, vector_bits: int = VECTOR_BITS
 ) -> SharedLayout:
     """
-    Build the layout a name stands for, with the extents of one operand.
+    Build the layout of a name, with the extents of one operand.
 
     Args:
         name: A layout's name, read by ``parse_layout_spec``.
@@ -229,7 +229,7 @@ def shared_layout(
         contiguous: Extent of one stage along the contiguous dimension, in elements.
         strided: Extent along the other dimension, in elements.
         stages: Stages of the shared-memory ring.
-        vector_bits: Narrowest run of bits that must stay contiguous and aligned: 128 for cp.async and ldmatrix.
+        vector_bits: Width of the vectors that must stay contiguous and aligned: 128 for cp.async and ldmatrix.
 
     Returns:
         A layout that gives every coordinate of every stage its own offset.
@@ -305,9 +305,9 @@ def _cute_layout(name: str, extents: tuple[int, int, int, int], vector: int, spe
 
 def _strided_first(name: str, extents: tuple[int, int, int, int], spec: CuteSpec) -> tuple[Layout, bool]:
     """
-    Return one stage of a stated layout with its modes in the order (strided, contiguous), and whether they were turned.
+    Return one stage of a stated layout with its modes as (strided, contiguous), and whether they were swapped.
 
-    The modes are taken as they stand if they have the extents asked for, unless the strides say otherwise.
+    The modes keep their order if they have the given extents, unless the strides contradict it.
     """
     _, contiguous, strided, stages = extents
     if spec.layout is None:

@@ -1,4 +1,4 @@
-"""Accesses described by a word, as the command line writes them: what each word means for a given layout."""
+"""Accesses described by a word, as on the command line, and their meaning for a given layout."""
 
 import re
 from collections.abc import Callable

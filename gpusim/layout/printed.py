@@ -1,4 +1,4 @@
-"""Reads layouts, swizzles and their compositions as CuTe prints them, and as CuTe DSL does."""
+"""Parses layouts, swizzles and their compositions in the printed forms of CuTe and CuTe DSL."""
 
 import re
 from dataclasses import dataclass
@@ -21,8 +21,9 @@ class Composition:
 
     Attributes:
         swizzle: The swizzle; with ``pointer_bits`` it acts on byte addresses, else on element offsets.
-        layout: The layout, None where only a swizzle was given.
-        pointer_bits: Element width of ``smem_ptr[16b]``, None where the text has none.
+        layout: The layout; None if only a swizzle was given.
+        pointer_bits: Element width of ``smem_ptr[16b]``; None
+            if the text has none.
     """
 
     swizzle: Swizzle
@@ -31,7 +32,7 @@ class Composition:
 
 
 def is_printed(text: str) -> bool:
-    """Return whether a text looks like a layout or a swizzle that CuTe prints."""
+    """Return whether a text looks like a layout or a swizzle in CuTe's printed form."""
     return bool(_SWIZZLE.match(text)) or (":" in text and "::" not in text)
 
 

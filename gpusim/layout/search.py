@@ -1,4 +1,6 @@
-"""Searches a swizzle or a padding under which given accesses of a tile have no bank conflicts, the cheapest first."""
+"""
+Searches for swizzles and paddings under which given accesses of a tile have no bank conflicts, the cheapest first.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,10 +20,10 @@ from gpusim.units import WARP_SIZE
 CandidateKind: TypeAlias = Literal["plain", "swizzle", "padding"]
 
 _LINE_PLACE: Final = (BANKS * BANK_BYTES).bit_length() - 1
-"""Address bits below the first one that no longer chooses a bank."""
+"""Number of the lowest address bit above those that select a bank."""
 
 _WORD_PLACE: Final = BANK_BYTES.bit_length() - 1
-"""Address bits below those that choose a bank."""
+"""Number of the lowest address bit that selects a bank."""
 
 IDENTITY: Final = Swizzle(bits=0, base=0, shift=0)
 
@@ -32,7 +34,7 @@ class Candidate:
     A layout that was tried.
 
     Attributes:
-        name: The layout's name, as ``gpusim layout`` and ``gpusim.layout.describe_layout`` read it.
+        name: The layout's name for ``gpusim layout`` and ``gpusim.layout.describe_layout``.
         kind: ``plain``, ``swizzle`` or ``padding``.
         swizzle: Swizzle of element offsets; the identity unless the kind is ``swizzle``.
         padding: Elements added to every row.
@@ -78,11 +80,11 @@ class Search:
         plain: The layout without swizzle and padding.
         best: The layout with the fewest conflicts, the cheapest of them.
         tried: Number of layouts tried.
-        vector_bytes: Bytes that stay side by side and aligned, because an access takes them at once.
-        lower_bound: Wavefronts that every layout needs which keeps these vectors whole.
+        vector_bytes: Bytes that stay contiguous and aligned, because one lane accesses them at once.
+        lower_bound: Fewest wavefronts of any layout that keeps these vectors whole.
         ideal_wavefronts: Wavefronts without conflicts.
-        alone: Each access by its label, and the cheapest layout that suits it alone, None where there is none. Empty
-            unless nothing was found.
+        alone: The label of each access, with the cheapest layout without conflicts for that access alone, or None.
+            Empty unless nothing was found.
     """
 
     found: tuple[Candidate, ...]
@@ -118,10 +120,11 @@ def find_conflict_free(
     base: int = 0,
 ) -> Search:
     """
-    Search a layout under which a set of accesses, stores and loads together, has no bank conflicts.
+    Search for layouts under which a set of accesses, stores and loads together, has no bank conflicts.
 
     All swizzles ``Swizzle<B,M,S>`` that can differ in conflicts are tried, with S above and below 0, and every padding
-    of rows up to 128 bytes, after which banks repeat. A swizzle never splits the widest vector that an access takes.
+    of rows up to 128 bytes, after which the banks repeat. A swizzle never splits the widest vector that an access
+    takes.
 
     Args:
         accesses: The accesses, in coordinates of the tile.
@@ -176,7 +179,7 @@ def _cost(candidate: Candidate) -> tuple[int, ...]:
 
 
 class _Space:
-    """The accesses' offsets in the plain layout, and what a layout made of them costs."""
+    """The accesses' offsets in the plain layout, and their cost under a changed layout."""
 
     def __init__(
         self, accesses: Sequence[LaneAccess], extents: tuple[int, int], bits: int, stage: Layout, base: int
@@ -207,7 +210,7 @@ class _Space:
 
     def lower_bound(self) -> int:
         """
-        Count the wavefronts that no layout can go below which keeps vectors side by side and aligned.
+        Count the fewest wavefronts of any layout that keeps vectors contiguous and aligned.
 
         A word's place in its vector then fixes its bank modulo the vector's words, so words of one place share few
         banks: 8 of 32 for vectors of 16 bytes.
@@ -219,7 +222,7 @@ class _Space:
             lanes = min(WARP_SIZE, BANKS * BANK_BYTES // access.width_bytes)
             wanted = addresses[..., np.newaxis] // BANK_BYTES + np.arange(words)
             wanted = np.where(access.active[..., np.newaxis], wanted, -1)
-            # Which lanes share an address is no layout's choice, so it decides the phases here, too.
+            # A layout does not change which lanes share an address, so sharing determines the phases here, too.
             pairs = shares_in_pairs(addresses, access.active) & (access.op == "load") & (lanes < WARP_SIZE)
             total += _fewest_wavefronts(wanted[~pairs].reshape(-1, lanes * words), places)
             total += _fewest_wavefronts(wanted[pairs].reshape(-1, 2 * lanes * words), places)
@@ -228,10 +231,10 @@ class _Space:
 
 def _fewest_wavefronts(wanted: IntArray, places: int) -> int:
     """
-    Return the fewest wavefronts of phases whose words meet in the banks of their place in a vector.
+    Return the fewest wavefronts of phases in which words of the same place in a vector share banks.
 
     Args:
-        wanted: Word that each lane of a phase wants, -1 for none. Shape (phases, words).
+        wanted: Words that the lanes of a phase access, -1 for none. Shape (phases, words).
         places: Words of a vector.
     """
     ordered = np.sort(wanted, axis=-1)
@@ -244,13 +247,13 @@ def _fewest_wavefronts(wanted: IntArray, places: int) -> int:
 
 
 class _Names:
-    """How a candidate is written: over the row-major tile by its swizzle or padding alone, else over its layout."""
+    """The names of candidates: only the swizzle or padding over a row-major tile, else with the layout."""
 
     def __init__(self, stage: Layout, *, stated: bool, turned: bool) -> None:
         self.stage, self.stated, self.turned = stage, stated, turned
 
     def swizzled(self, swizzle: Swizzle) -> str:
-        """Return the name of a swizzle of the layout; of the identity, the layout's own."""
+        """Return the name of a swizzle of the layout; for the identity, the layout's own name."""
         if not self.stated:
             return str(swizzle) if swizzle.bits else "row_major"
         return f"{swizzle} o {self.written(self.stage)}" if swizzle.bits else self.written(self.stage)
@@ -260,7 +263,7 @@ class _Names:
         return self.written(stage) if self.stated else f"padded<{padding}>"
 
     def written(self, stage: Layout) -> str:
-        """Return a layout as CuTe writes it, with its modes in the order in which it was given."""
+        """Return a layout in CuTe's form, with its modes in the given order."""
         rows, run = stage.modes
         first, second = (run, rows) if self.turned else (rows, run)
         return str(Layout((first.shape, second.shape), (first.stride, second.stride)))
@@ -283,12 +286,12 @@ def swizzles(elements: int, vector: int, bits: int) -> Iterator[Swizzle]:
     """
     Yield every swizzle of a tile that can differ from the others in bank conflicts.
 
-    Only swizzles are left out whose conflicts another one with fewer bits has, too: those that change address bits
-    which choose no bank, and those that read bits above the tile, which are 0.
+    A swizzle is left out only if one with fewer bits has the same conflicts: because it changes address bits that
+    select no bank, or because it reads bits above the tile, which are 0.
 
     Args:
         elements: Elements of the tile.
-        vector: Elements that must stay side by side, a power of two.
+        vector: Elements that must stay contiguous, a power of two.
         bits: Width of one element.
     """
     per_byte = bits.bit_length() - 4  # log2 of the bytes of an element
@@ -304,7 +307,7 @@ def swizzles(elements: int, vector: int, bits: int) -> Iterator[Swizzle]:
 
 
 def _paddings(space: _Space) -> Iterator[tuple[int, Layout]]:
-    """Yield the elements and the layout of every padding of rows, where a row is one run of the contiguous mode."""
+    """Yield the elements and the layout of every padding of rows; a row is one run of the contiguous mode."""
     rows, run = space.stage.modes
     if not isinstance(rows.shape, int) or not isinstance(run.shape, int):
         return
@@ -317,7 +320,7 @@ def _paddings(space: _Space) -> Iterator[tuple[int, Layout]]:
 
 
 def _alone(accesses: Sequence[LaneAccess], space: _Space, names: _Names) -> Iterator[tuple[str, str | None]]:
-    """Yield each access with the cheapest layout that suits it alone, under the vectors of all accesses."""
+    """Yield each access with the cheapest layout without conflicts for it alone, given the vectors of all accesses."""
     for access in accesses:
         single = _Space([access], space.extents, space.bits, space.stage, space.base)
         single.vector, single.vector_bytes = space.vector, space.vector_bytes

@@ -1,4 +1,4 @@
-"""What ``gpusim layout --search`` answers: a named layout's tile and accesses, searched, and the answer as text."""
+"""The search of ``gpusim layout --search``: from a named layout's tile and accesses to the answer as text."""
 
 from collections.abc import Sequence
 
@@ -22,13 +22,13 @@ def search_layout(
     base: int = 0,
 ) -> Search:
     """
-    Search a swizzle or a padding of a layout under which accesses have no bank conflicts.
+    Search for swizzles and paddings of a layout under which accesses have no bank conflicts.
 
     Args:
-        name: The layout. A stated CuTe layout is searched over without its swizzle; of every other name only the
-            extents count, and the search is over row-major tiles.
+        name: The layout. For a stated CuTe layout, the search starts from the layout without its swizzle. For every
+            other name, only the extents count, and the search starts from a row-major tile.
         bits: Width of one element.
-        contiguous: Contiguous extent in elements, where the name states none.
+        contiguous: Contiguous extent in elements, if the name states none.
         strided: Extent along the other dimension.
         accesses: Pairs of a kind and its argument (``gpusim.layout.patterns.parse_access``).
         base: Byte address of the tile.
@@ -81,7 +81,7 @@ def _price(candidate: Candidate) -> str:
 
 
 def _why_none(search: Search) -> list[str]:
-    """Explain that nothing was found: by a bound that holds for all layouts, or by accesses that exclude each other."""
+    """Explain why nothing was found: a bound that holds for all layouts, or accesses that exclude each other."""
     best = search.best
     lines = [f"None without conflicts. Fewest: {best.name} ({_price(best)}), {_counted(best)}"]
     if search.lower_bound > search.ideal_wavefronts:

@@ -1,6 +1,4 @@
-"""
-The interface of every shared-memory layout of an operand: coordinates in, element offsets out, and nothing about time.
-"""
+"""The interface of every shared-memory layout of an operand: coordinates in, element offsets out; knows no times."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

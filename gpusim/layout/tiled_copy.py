@@ -1,4 +1,4 @@
-"""CuTe's tiled copies: which element of a tile each lane of each warp asks for, instruction by instruction."""
+"""CuTe's tiled copies: the element of a tile that each lane of each warp accesses, instruction by instruction."""
 
 import re
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ class TiledCopy:
     A copy of a tile by a group of threads.
 
     Attributes:
-        name: Name for a reader: the atom, and the MMA operand where it follows one.
-        loads: Atom as it reads from shared memory.
-        stores: Atom as it writes to shared memory.
+        name: Name for a reader: the atom, and the MMA operand if the copy follows one.
+        loads: Atom for reading from shared memory.
+        stores: Atom for writing to shared memory.
         coordinates: Element (m, n) of each thread and value. Shape (threads, values, 2).
         tile: Extents (M, N) of the tile that all threads cover once.
     """
@@ -76,7 +76,7 @@ _SIDES: Final[dict[str, MmaSide]] = {"a": "a", "b": "b", "c": "c"}
 
 
 def _outside_brackets(text: str) -> list[str]:
-    """Split at commas that stand in no brackets."""
+    """Split at commas outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "(<") - (letter in ")>")
@@ -88,7 +88,7 @@ def _outside_brackets(text: str) -> list[str]:
 
 
 def _compact(shape: str) -> Layout:
-    """Return the layout of a shape alone, whose first mode is fastest, as CuTe's make_layout does."""
+    """Return the compact layout of a shape, with the first mode fastest, as CuTe's make_layout does."""
     extents = parse_shape(shape)
     flat = Layout(extents, extents).flat_modes
     strides = np.cumprod([1, *(extent for extent, _ in flat)])[:-1].tolist()
@@ -118,7 +118,7 @@ def _printed(text: str, element_bits: int) -> TiledCopy:
     source, target, reference = (parse_layout(fields[f"ValLayout{which}"]) for which in ("Src", "Dst", "Ref"))
     kind = _printed_kind(source, target, element_bits)
     layout = parse_layout(fields["TiledLayout_TV"])
-    extents = (int(tile[0]), int(tile[1]))  # type: ignore[arg-type]  # a pair of integers, as just seen
+    extents = (int(tile[0]), int(tile[1]))  # type: ignore[arg-type] # a pair of integers, as just checked
     return TiledCopy(
         "TiledCopy" if kind is None else f"TiledCopy of {kind}",
         CopyAtom("as printed", "ldmatrix" if kind == "ldmatrix" else None, source, reference),
@@ -129,7 +129,7 @@ def _printed(text: str, element_bits: int) -> TiledCopy:
 
 
 def _printed_kind(source: Layout, target: Layout, element_bits: int) -> AccessOp | None:
-    """Tell a matrix instruction by its 32 lanes, of which each gives a row of 16 bytes on the side of shared memory."""
+    """Recognise a matrix instruction: each of its 32 lanes has a row of 16 bytes on the shared-memory side."""
     lanes = source.modes[0].size
     if lanes != WARP_SIZE or source == target:
         return None
@@ -166,7 +166,7 @@ def raked_copy(atom: str, threads: Layout, values: Layout, element_bits: int) ->
         element_bits: Width of one element.
 
     Raises:
-        BadInput: The layouts have not two modes, or are no bijections.
+        BadInput: A layout does not have two modes, or is not a bijection.
     """
     for what, layout in (("threads", threads), ("values", values)):
         if len(layout.modes) != _RANK:
@@ -192,14 +192,14 @@ def operand_copy(
     """
     Return the copy that CuTe's ``make_tiled_copy_A``, ``_B`` or ``_C`` makes for an MMA atom repeated over warps.
 
-    The atom is repeated along M or N as often as the copy atom needs values, as with ``Tile<_32,_32,_16>`` for an
-    ldmatrix.x4 of B.
+    The MMA atom is repeated along M or N until the copy atom has all of its values, as with ``Tile<_32,_32,_16>`` for
+    an ldmatrix.x4 of B.
 
     Args:
         atom: Name of the copy atom.
         mma: Name of the MMA atom.
         side: Operand.
-        element_bits: Width of one element of the layout; of "a" and "b" the atom's own.
+        element_bits: Width of one element of the layout; for "a" and "b", the atom's own.
         warps: Warps along M and N.
 
     Raises:
@@ -235,8 +235,8 @@ def tiled_copy_access(label: str, copy: TiledCopy, layout: SharedLayout, *, stor
     """
     Return every instruction of a tiled copy over the whole tile of a layout, by warp, then by place in the tile.
 
-    The first mode of the copy is the first mode of a stated CuTe layout; else the strided dimension (of a congruous
-    layout: the contiguous one).
+    The first mode of the copy is the first mode of a stated CuTe layout. For other layouts it is the strided dimension,
+    or the contiguous one of a congruous layout.
 
     Args:
         label: Name of the access.
@@ -245,7 +245,7 @@ def tiled_copy_access(label: str, copy: TiledCopy, layout: SharedLayout, *, stor
         stores: Whether the copy writes to shared memory.
 
     Raises:
-        BadInput: The copy does not divide the tile, or the values of one lane do not lie side by side.
+        BadInput: The copy does not divide the tile, or the values of one lane are not contiguous.
     """
     atom = copy.stores if stores else copy.loads
     op: AccessOp = atom.op or ("store" if stores else "load")
@@ -262,9 +262,7 @@ def tiled_copy_access(label: str, copy: TiledCopy, layout: SharedLayout, *, stor
 
 
 def _asked_by_lane(label: str, copy: TiledCopy, atom: CopyAtom) -> IntArray:
-    """
-    Return the elements that each lane asks for in each instruction. Shape (warps, instructions, 32, elements, 2).
-    """
+    """Return the elements that each lane accesses in each instruction. Shape (warps, instructions, 32, elements, 2)."""
     threads, values = copy.coordinates.shape[:2]
     if threads % WARP_SIZE:
         raise BadInput(f"{label}: must have whole warps of {WARP_SIZE} threads, got {threads}")
@@ -287,7 +285,7 @@ def _asked_by_lane(label: str, copy: TiledCopy, atom: CopyAtom) -> IntArray:
 def _from_modes(
     label: str, op: AccessOp, first: IntArray, asked: IntArray, layout: SharedLayout, *, along_first: bool
 ) -> LaneAccess:
-    """Return an access from the first element (m, n) of each lane, once its elements are known to lie side by side."""
+    """Return an access from the first element (m, n) of each lane, after a check that its elements are contiguous."""
     run, row = (0, 1) if along_first else (1, 0)
     steps = np.diff(asked, axis=-2)
     if np.any(steps[..., run] != 1) or np.any(steps[..., row]):
@@ -298,7 +296,7 @@ def _from_modes(
     contiguous, strided = first[..., run], first[..., row]
     active = np.ones(contiguous.shape, dtype=np.bool_)
     if op in ("ldmatrix", "stmatrix"):
-        # Lanes that repeat a row of the first matrices supply no address of their own.
+        # Lanes that repeat a row of the first matrices supply no new address.
         pairs = np.stack([contiguous, strided], axis=-1)
         for matrices in (1, 2):
             suppliers = matrices * MATRIX_ROWS
@@ -321,16 +319,16 @@ def fragment_access(
     """
     Return the loads or stores of one MMA fragment, one instruction for each register, or for each element of it.
 
-    Elements of a register that are neighbours in shared memory move together: 32 bits a lane. Where the operand is
-    contiguous along M or N and narrower than 32 bits, every element moves by itself.
+    Elements of a register that are neighbours in shared memory move together: 32 bits a lane. If the operand is
+    contiguous along M or N and narrower than 32 bits, every element moves separately.
 
     Args:
         label: Name of the access.
         op: ``load`` or ``store``.
-        mma: Name of the MMA atom, of CuTe or as ``m16n8k8.tf32``.
+        mma: Name of the MMA atom, in CuTe's form or as ``m16n8k8.tf32``.
         side: Operand: a, b or c.
         layout: Layout of the operand's tile.
-        along_first: Whether M (of B: N) runs along the contiguous dimension; None takes what the layout says.
+        along_first: Whether M (of B: N) runs along the contiguous dimension; None to derive it from the layout.
         corner: Contiguous and strided coordinate of the fragment's first element.
 
     Raises:
