@@ -1,8 +1,8 @@
 """
-Defines what a timing simulation asks of a kernel of any family: its CTAs, their code, their data, their work.
+The interface of a kernel to the timing simulation: its CTAs, their code, their data and their work.
 
-Each of the four is a protocol, and who simulates a part of a launch asks the one that it needs. A kernel of a family is
-a ``TimedKernel``, which answers all of them.
+Each of the four is a protocol, and each part of the simulation uses the protocol that it needs. A kernel of a family is
+a ``TimedKernel``, which implements all four.
 """
 
 from abc import abstractmethod
@@ -27,11 +27,11 @@ from gpusim.sim.footprint import L2Status
 
 class Touched(NamedTuple):
     """
-    The parts of the L2's granules that fetches of one tensor touch, turn by turn, in a turn key by key.
+    The parts of L2 granules that fetches of one tensor touch, turn by turn, and key by key within a turn.
 
     Attributes:
         keys: Number of keys (``KernelData.walked``) whose fetches they are.
-        turn, key: Turn of the fetch, and the place of its key among those asked for.
+        turn, key: Turn of the fetch, and the place of its key in the argument.
         granule: Number of the granule in the tensor, equal for the same place in memory.
         parts: Bit mask of the parts touched, at most sixteen; 1 for a granule that is not divided.
         size: Bytes of one part.
@@ -88,7 +88,9 @@ class Launched(Protocol):
 
 
 class KernelCtas(Launched, Protocol):
-    """What tells the CTAs of a launch apart: asked by who hands them out, samples them and lays out what they touch."""
+    """
+    The differences between the CTAs of a launch, for handing out and sampling CTAs and for the columns of their data.
+    """
 
     @abstractmethod
     def behaviour(self, cta: int) -> Hashable:
@@ -115,7 +117,7 @@ class KernelCtas(Launched, Protocol):
 
 class KernelCode(Protocol[StepT]):
     """
-    What the warps of a CTA execute: asked by the decoder, and by who describes or watches instructions.
+    The code of a CTA's warps, for the decoder and for the description and observation of instructions.
 
     Attributes:
         machine: The machine that it is decoded for.
@@ -129,7 +131,7 @@ class KernelCode(Protocol[StepT]):
 
     @abstractmethod
     def lanes(self) -> Lanes[StepT]:
-        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
+        """Return the addresses of all CTAs, with their wavefronts in the machine's banks."""
 
     @property
     @abstractmethod
@@ -153,7 +155,7 @@ class KernelCode(Protocol[StepT]):
 
     @property
     def orders_slices(self) -> bool:
-        """Whether a semaphore lets the slices of a split-K store one after the other."""
+        """Whether a semaphore orders the stores of the split-K slices."""
         return False
 
     def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - all CTAs are alike by default
@@ -161,7 +163,7 @@ class KernelCode(Protocol[StepT]):
         return self.lanes().target(step)[1]
 
     def access(self, step: StepT, lanes: Lanes[StepT]) -> Access:  # noqa: ARG002 - there may be none
-        """Return the properties that an instruction takes from a step whose op is no op of a tile GEMM."""
+        """Return the properties that an instruction takes from a step whose op is a family's own."""
         return Access()
 
     def noted(self, step: StepT, behaviour: Hashable) -> Noted:  # noqa: ARG002 - nothing without a watch
@@ -171,13 +173,13 @@ class KernelCode(Protocol[StepT]):
 
 class KernelData(Launched, Protocol):
     """
-    What the CTAs of a launch read and store in global memory: asked by the walks through the L2 and the data's columns.
+    The global-memory accesses of a launch's CTAs, for the walks through the L2 and the columns of data.
 
-    A tensor's data lie in granules of the L2. The fetches of CTAs with equal keys touch the same granules.
+    A tensor's data consists of L2 granules. Fetches of CTAs with equal keys touch the same granules.
     """
 
     def cached_in_l1(self, row: int) -> bool:  # noqa: ARG002 - there may be no copies
-        """Return whether the copies of a row (``Lanes.target``) look up L1."""
+        """Return whether the copies of a row (``Lanes.target``) go through the L1."""
         return False
 
     def tensor_of(self, row: int) -> int:
@@ -189,7 +191,7 @@ class KernelData(Launched, Protocol):
         """Return the L2 status of the loads in each row of ``CtaLanes.outputs``."""
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:  # noqa: ARG002 - there may be no copies
-        """Return a key for each copied tensor, equal for CTAs that fetch the same data of it."""
+        """Return a key for each copied tensor, equal for CTAs that fetch the same data of the tensor."""
         return ()
 
     def granules(self, tensor: int) -> int:
@@ -219,7 +221,7 @@ class KernelData(Launched, Protocol):
         """
         Return the bytes of each fetch of one ``walked`` key, if no other fetch touches its granule of the L2.
 
-        None where fetches share granules, or parts of them.
+        Return None if fetches share granules, or parts of them.
         """
         return None
 
@@ -230,17 +232,17 @@ class KernelData(Launched, Protocol):
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes that the grid stores, which take room in the L2."""
+        """Bytes that the grid stores, and that occupy the L2."""
         return 0
 
 
 class KernelWork(Protocol):
     """
-    What the grid computes: asked by who states rates, counts and pipeline rows of a result.
+    The work of the grid, for the rates, counts and pipeline rows of a result.
 
     Attributes:
         counters: Additional counters of a result, with the instruction that each counts.
-        alternates: Whether its warps use the tensor cores and other pipes by turns.
+        alternates: Whether its warps alternate between tensor cores and other pipes.
     """
 
     counters: ClassVar[Mapping[str, SassOpcode]] = {}
@@ -254,7 +256,7 @@ class KernelWork(Protocol):
     @property
     @abstractmethod
     def flops(self) -> int:
-        """Multiplications and additions of the problem, of which rates are: those of use, without padding."""
+        """Multiplications and additions of the problem, without padding; rates count them."""
 
     @abstractmethod
     def k_tiles(self, cta: int) -> int:
@@ -282,13 +284,13 @@ class TimedKernel(CountedKernel[StepT], KernelCtas, KernelCode[StepT], KernelDat
         """
 
     def can_be_compiled(self) -> bool:
-        """Return whether compiled streams are available: they come with gpusim, or a compiler is installed."""
+        """Return whether compiled streams are available: shipped, or from an installed compiler."""
         return False
 
     @property
     def lender(self) -> "TimedKernel[StepT]":
         """
-        As of ``CountedKernel``; its estimated code, too, is this kernel's, but for the trips of the mainloop.
+        ``CountedKernel.lender``; its estimated code, too, equals this kernel's, apart from the trips of the mainloop.
         """
         return self
 
