@@ -1,5 +1,5 @@
 """
-What each op means: a program of ops executed on real data, CTAs in batches, every hazard in the data noted.
+The meaning of each op: a program of ops executed on real data, CTAs in batches, with every hazard in the data reported.
 
 Its face is ``WarpTiles`` for the mainloop, ``Epilogue`` for the output, ``SharedMemory`` and ``HazardLog``. It never
 counts a cycle and never meets the simulator in time or the GPU: three executors agree because none copies another.

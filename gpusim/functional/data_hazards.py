@@ -1,4 +1,4 @@
-"""The hazards that only real data shows, not the order of ops: stale, stray and missing elements."""
+"""The hazards that real data shows and the order of ops does not: stale, stray and missing elements."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -21,10 +21,10 @@ class DataHazard:
         message: One sentence for the user.
         k_tile: k tile consumed, or fetch that writes; -1 in the epilogue.
         k_group: k group of the mma; -1 where a whole stage is meant.
-        operand: "a", "b", "accumulator" (the epilogue's staging), "output" or "workspace" (partial sums). Attention
-            adds "p", the name of a row statistic, "buffer" and "lse".
+        operand: "a", "b", "accumulator" (the epilogue's staging), "output" or "workspace" (partial sums). In attention
+            also "p", the name of a row statistic, "buffer" and "lse".
         stage: Stage of the ring; the step in an epilogue, the slice in a reduction; -1 elsewhere.
-        row: First row (GEMM M for a and output, N for b) concerned; -1 where it is not known.
+        row: First affected row (GEMM M for a and output, N for b); -1 if it is not known.
     """
 
     name: DataHazardName
@@ -37,7 +37,7 @@ class DataHazard:
 
 
 class HazardLog:
-    """The hazards found so far, in order, each kind and place once."""
+    """The hazards found so far, in order, once for each kind and place."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[object, ...], DataHazard] = {}

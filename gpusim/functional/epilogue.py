@@ -47,7 +47,7 @@ class OutputTensor:
         self.stores = np.zeros(elements, np.uint8)
 
     def store(self, elements: IntArray, values: Values) -> None:
-        """Store values, which the element type has, to elements; both of one shape."""
+        """Store values, which the element type can represent, to elements of the same shape."""
         self.values[elements] = values.astype(self.values.dtype)
         np.add.at(self.stores, elements.reshape(-1), np.uint8(1))
 
@@ -59,7 +59,7 @@ class Staging:
     Attributes:
         loaded: Values each thread has loaded. Shape (ctas, threads, vectors of a step, elements of a vector).
 
-    Not modelled: that it overlays the mainloop's shared memory (here nothing can be read at first).
+    Not modelled: the overlay of the mainloop's shared memory (here the staging is empty at first).
     """
 
     def __init__(
@@ -111,8 +111,7 @@ class TileEpilogue(ABC):
     """
     The part that all epilogues share: accumulators are exchanged through shared memory, and lanes access the output.
 
-    A family says which elements of the output a step accesses, what is read besides the accumulators, and what a store
-    computes.
+    A family defines the output elements of a step, the reads besides the accumulators, and the arithmetic of a store.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class TileEpilogue(ABC):
             memory: Shared memory of the program's CTAs.
             output: Tensor that the result is written to.
             hazards: Log that found hazards are added to.
-            name: Name of the staging area, of which a program with several epilogues has several.
+            name: Name of the staging area; a program with several epilogues has one for each.
         """
         self._tile, self._output, self._hazards = tile, output, hazards
         self._staging = Staging(tile, accumulators, memory, name, hazards)
@@ -169,7 +168,7 @@ class TileEpilogue(ABC):
 
     @abstractmethod
     def _load_source(self, step: int, access: int) -> None:
-        """Execute one load of what the output adds to the accumulators."""
+        """Execute one load of the source, which is added to the accumulators."""
 
     @abstractmethod
     def _store_global(self, step: int, access: int) -> None:
@@ -270,7 +269,7 @@ class Epilogue(TileEpilogue):
         self._output.store(elements, result)
 
     def _report_poison(self, step: int, cta: IntArray, elements: IntArray, aligned: Values) -> None:
-        """Report NaN that was picked up in the staging area, that is, NaN the accumulator does not have."""
+        """Report NaN that comes from the staging area, not from the accumulators."""
         if not np.isnan(aligned).any():
             return
         of_slice = elements - self._tiles[cta, 2, None] * self._tile.slice_stride

@@ -1,4 +1,4 @@
-"""The mainloop's ops on real data: what each op of a program does to a batch of CTAs, up to the accumulators."""
+"""The mainloop's ops on real data: the effect of each op on a batch of CTAs, up to the accumulators."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,12 +35,10 @@ from gpusim.units import WARP_SIZE
 Accumulators: TypeAlias = npt.NDArray[np.floating[Any]]
 
 ACCUMULATED: dict[str, npt.DTypeLike] = {"f32": np.float32, "f16": np.float16, "s32": np.float64}
-"""
-The numpy type that accumulates as each accumulator type does. s32 is exact, in a floating type because that has NaN.
-"""
+"""The numpy type in which each accumulator type accumulates. s32 is exact in a floating type, which also has NaN."""
 
 _BUFFERS = 2
-"""Fragments that a warp holds: the k group being multiplied, and the next one, which is loaded meanwhile."""
+"""Fragments that a warp holds: the k group being multiplied, and the next one being loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,10 @@ class OperandTables:
     Attributes:
         width: Elements of one global access.
         shared_elements: Elements of the whole shared allocation.
-        store: Element that each copy, or vector of a store, writes. Shape (stages, threads, accesses, vecs, width).
-        load: Element that each register element is loaded from, in the order in which an instruction's registers hold
-            the warp's matrix, row by row. Shape (instructions, stages, k_groups, warps, elements of an instruction).
+        store: Element that each copy, or each vector of a store, writes. Shape (stages, threads, accesses, vecs,
+            width).
+        load: Element that each register element is loaded from, in row-major order of the warp's matrix within each
+            instruction. Shape (instructions, stages, k_groups, warps, elements of an instruction).
         held: Elements of the warp's matrix that each instruction loads, as indices into the flat matrix of (warp rows,
             instruction K): rows along M for A, along N for B.
         depth: Instruction K.
@@ -70,7 +69,7 @@ class OperandTables:
 
     @property
     def warp_elements(self) -> int:
-        """Elements of the warp's matrix, which are those of its fragment."""
+        """Number of elements of the warp's matrix, which is its fragment."""
         return int(self.load.shape[0] * self.load.shape[-1])
 
 
@@ -102,9 +101,9 @@ def operand_tables(operand: Operand, base: int = 0) -> OperandTables:
 
 def fragment_places(operand: Operand) -> IntArray:
     """
-    Return the register element that holds each element of a warp's matrix, an index of (lane, register element) pairs.
+    Return the (lane, register element) index that holds each element of a warp's matrix.
 
-    It is one instruction's fragment map, inverted and repeated for each instruction tile.
+    It is the inverted fragment map of one instruction, repeated for each instruction tile.
 
     Returns:
         Shape (warp rows, instruction K): rows along M for A, along N for B.
@@ -123,7 +122,7 @@ def fragment_places(operand: Operand) -> IntArray:
 
 def _held_elements(place: IntArray, instructions: int) -> tuple[tuple[slice | IntArray, ...], IntArray]:
     """
-    Return which elements of the warp's matrix each of the loads brings, and in which order its registers hold them.
+    Return the elements of the warp's matrix that each load reads, and their order in its registers.
 
     Args:
         place: ``fragment_places``.
@@ -165,7 +164,7 @@ class OperandData:
 
 
 def multiplied(stored: Values, element: str) -> npt.NDArray[np.float32]:
-    """Return a stored tensor in float32, which has every value that a tensor core multiplies."""
+    """Return a stored tensor in float32, which represents every value that a tensor core multiplies."""
     values: npt.NDArray[np.float32] = as_multiplied(decode(stored, element).astype(np.float32, copy=False), element)
     return values
 
@@ -176,8 +175,8 @@ class WarpTiles:
 
     Attributes:
         accumulators: Accumulators of every warp, as the warp tile's matrix. Shape (ctas, warps, warp M, warp N), of
-            type ``ACCUMULATED``. float32 adds as numpy does, not as the tensor core truncates (D19). f16 is rounded
-            after every mma.sync. s32 saturates after every mma.sync, as .satfinite does.
+            type ``ACCUMULATED``. float32 sums are rounded as in numpy, not truncated as in the tensor core (D19). f16
+            is rounded after every mma.sync. s32 saturates after every mma.sync, as .satfinite does.
     """
 
     def __init__(
@@ -258,10 +257,10 @@ class WarpTiles:
 
     def _fetch(self, operand: Side, number: int) -> tuple[Values, BoolArray]:
         """
-        Return what every access of a fetch brings (zeros where invalid), and which accesses are valid.
+        Return the data of every access of a fetch (zeros where invalid), and which accesses are valid.
 
-        Shapes (accesses, vecs, ctas, threads, width) and (accesses, vecs, ctas, threads): what one op brings lies
-        together.
+        Shapes (accesses, vecs, ctas, threads, width) and (accesses, vecs, ctas, threads): the data of one op is
+        contiguous.
         """
         known = self._fetched.get(operand)
         if known is not None and known[0] == number:
@@ -304,8 +303,8 @@ class WarpTiles:
         """
         Load global memory into the threadblock fragment.
 
-        Without zero-fill, an invalid access leaves NaN in place of the old register values, so that their use is
-        noticed.
+        Without zero-fill, an invalid access leaves NaN instead of the old register values, so that their use is
+        detected.
         """
         values, valid = self._fetch(op.operand, op.fetch)
         brought = values[op.access, op.vec]
@@ -342,7 +341,7 @@ class WarpTiles:
         return matrix
 
     def _report_poison(self, operand: Side, op: WarpMma, poison: BoolArray) -> None:
-        """Report NaN in a row of the problem as stale data; rows beyond the problem are never stored."""
+        """Report NaN in a row of the problem as stale data. Rows beyond the problem are never stored."""
         found = poison & self._row_in_range[operand][..., None]
         if not found.any():
             return
@@ -366,7 +365,7 @@ class WarpTiles:
         CUTLASS's integer kernels saturate (OpMultiplyAddSaturate).
         """
         a, b = self._matrix("a", op), self._matrix("b", op)
-        # BLAS takes a contiguous K x N matrix so much faster that the copy is worth it.
+        # BLAS is so much faster on a contiguous K x N matrix that the copy is worth it.
         np.matmul(a, np.ascontiguousarray(b.swapaxes(-1, -2)), out=self._products)
         np.add(self.accumulators, self._products, out=self.accumulators, casting="same_kind")
         if self._types.accumulator == "s32":

@@ -1,4 +1,4 @@
-"""Simulated shared memory of a batch of CTAs, where data becomes visible as late as the PTX memory model allows."""
+"""Simulated shared memory of a batch of CTAs, in which data becomes visible as late as the PTX memory model allows."""
 
 from dataclasses import dataclass
 
@@ -10,39 +10,41 @@ from gpusim.functional.visibility import LONGEST_RUN, SharedAccess, Visibility
 from gpusim.numerics.elements import Values
 
 BATCH_BYTES = 8 << 20
-"""Most bytes that one batch of CTAs may hold at a time, small enough to stay near the caches."""
+"""Most bytes of one batch of CTAs, small enough for the host's caches."""
 
 
 class SharedArray:
     """
     The shared allocation of one operand, in every CTA of the batch.
 
-    It is as unhelpful as the PTX memory model allows. What nobody wrote, what an asynchronous copy will overwrite, and
-    what another warp wrote since the last barrier is read as NaN. Addresses do not depend on the CTA, so who may read
-    an element is known once for all CTAs (``Visibility``), and only data is kept for each.
+    It shows the worst case of the PTX memory model. An element is read as NaN if it was never written, if an
+    asynchronous copy in flight will overwrite it, or if another warp has written it since the last barrier. Addresses
+    do not depend on the CTA, so visibility is computed once for all CTAs (``Visibility``), and only the data is kept
+    for each.
 
-    Not modelled: reordering inside a warp (its own stores are visible to all its lanes at once).
+    Not modelled: reordering inside a warp (a warp's stores are visible to all of its lanes at once).
     """
 
     def __init__(
         self, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike, visibility: Visibility | None = None
     ) -> None:
         """
-        Allocate the array, of which nothing can be read yet.
+        Allocate the array. All elements read as NaN.
 
         Args:
             ctas: CTAs of the batch.
             elements: Elements of the whole allocation, all stages.
             warps: Warps of a CTA.
-            dtype: A floating type, because NaN marks what may not be used.
-            visibility: What is known from earlier batches that execute the same program; None knows nothing.
+            dtype: A floating type, because NaN marks invisible data.
+        visibility: Visibility from earlier batches
+                that execute the same program; None for the first batch.
         """
         self._data = np.zeros((ctas, -(-elements // LONGEST_RUN) * LONGEST_RUN), dtype)
         self._visibility = Visibility(elements, warps) if visibility is None else visibility
         self._visibility.begin_batch()
 
     def _runs(self, access: SharedAccess) -> Values:
-        """Return the data as the runs of elements that an access counts in. Shape (ctas, runs, width)."""
+        """Return the data as runs as long as those of an access. Shape (ctas, runs, width)."""
         return self._data.reshape(len(self._data), -1, access.runs.width)
 
     def invalidate(self, offsets: IntArray) -> bool:
@@ -59,7 +61,7 @@ class SharedArray:
 
     def store(self, offsets: IntArray, values: Values) -> bool:
         """
-        Write elements, visible to the writer's warp now and to the others after a barrier.
+        Write elements. They are visible to the writer's warp at once, and to other warps after a barrier.
 
         Args:
             offsets: Shape (threads, ...).
@@ -69,7 +71,7 @@ class SharedArray:
             True when another warp may still be reading an element that is overwritten.
         """
         access = self._visibility.store(offsets)
-        # A run is one element of so many bytes, and all CTAs lie one after another: numpy stores nothing faster.
+        # With a run as one element of many bytes and the CTAs contiguous, numpy stores fastest.
         run = f"V{access.runs.width * self._data.itemsize}"
         data = self._data.reshape(-1).view(run)
         first = np.arange(0, len(data), len(data) // len(self._data))
@@ -79,9 +81,10 @@ class SharedArray:
 
     def atomic_max(self, offsets: IntArray, values: Values) -> bool:
         """
-        Raise elements to at least ``values``, visible to no warp before a barrier, since the warps' order is not fixed.
+        Raise elements to at least ``values``. The order of warps is not fixed, so no warp sees the result before a
+        barrier.
 
-        An element that a warp has stored to since the last barrier becomes NaN, because the others may not see that
+        An element that a warp has stored to since the last barrier becomes NaN, because other warps may not see that
         store.
 
         Args:
@@ -98,7 +101,7 @@ class SharedArray:
 
     def load(self, offsets: IntArray) -> Values:
         """
-        Read elements, with NaN where nothing has landed that the reading warp may see.
+        Read elements, with NaN for data that the reading warp cannot see yet.
 
         Args:
             offsets: Offsets for each reading warp or thread. Shape (warps or threads, ...).
@@ -113,12 +116,12 @@ class SharedArray:
         return values
 
     def barrier(self) -> None:
-        """Let all warps arrive: every write so far becomes visible to all, and every read so far is done."""
+        """All warps arrive: every earlier write becomes visible to all, and every earlier read is complete."""
         self._visibility.barrier()
 
 
 class SharedMemory:
-    """The shared memory of all CTAs that execute one program: data for each batch, what is visible once for all."""
+    """The shared memory of all CTAs that execute one program: data for each batch, and visibility for all batches."""
 
     def __init__(self) -> None:
         """Begin without an allocation."""
@@ -128,14 +131,14 @@ class SharedMemory:
         self, name: str, ctas: int, elements: int, warps: int, dtype: npt.DTypeLike = np.float32
     ) -> SharedArray:
         """
-        Return an allocation of a batch, of which nothing can be read yet.
+        Return an allocation of a batch. All of its elements read as NaN.
 
         Args:
-            name: Name of the allocation, by which later batches find what is known of it.
+            name: Name of the allocation, by which later batches find its visibility.
             ctas: CTAs of the batch.
             elements: Elements of the whole allocation, all stages.
             warps: Warps of a CTA.
-            dtype: A floating type, because NaN marks what may not be used.
+            dtype: A floating type, because NaN marks invisible data.
         """
         known = self._visibilities.setdefault(name, Visibility(elements, warps))
         return SharedArray(ctas, elements, warps, dtype, known)
@@ -152,7 +155,7 @@ class CopyQueue:
     """
     The cp.async groups of the CTAs of a batch, the same for all threads. Data lands when a wait_group covers its group.
 
-    Hardware may land a copy earlier, but guarantees no time. Landing as late as possible shows a missing wait.
+    On hardware a copy may land at any time before. Landing as late as possible shows a missing wait.
     """
 
     def __init__(self) -> None:
@@ -164,7 +167,7 @@ class CopyQueue:
         Execute a cp.async: add the copy to the open group.
 
         An element that is not written (predicated off without zero-fill) becomes NaN instead of keeping an earlier
-        tile's value, so that its use is noticed.
+        tile's value, so that its use is detected.
 
         Args:
             array: Destination.

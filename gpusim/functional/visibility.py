@@ -1,4 +1,4 @@
-"""Which elements of shared memory each warp may read and overwrite: what a program decides, whatever the data."""
+"""Which elements of shared memory each warp may read and overwrite. It depends on the program, not on the data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ LONGEST_RUN = 16
 
 # The state of an element: the number of the warp that wrote it since the last barrier, or one of these.
 _EVERYONE = -1  # written before the last barrier
-_NOBODY = -2  # raised by several warps since the last barrier
+_NOBODY = -2  # changed by atomics since the last barrier
 _EMPTY = -3  # never written, or the destination of a copy in flight
 
 
@@ -39,12 +39,12 @@ class Runs:
 @dataclass(frozen=True, slots=True)
 class SharedAccess:
     """
-    An access of shared memory, with what holds for it in every CTA.
+    An access of shared memory, with its visibility, which is the same in every CTA.
 
     Attributes:
         runs: Elements of the access.
-        hidden: Elements that the reading warp may not see, in the shape of the access; None if it may see all.
-        overwrites: Whether another warp has read an element that is written since the last barrier, and so may still be
+        hidden: Elements that the reading warp cannot see, in the shape of the access; None if it can see all.
+        overwrites: Whether it writes an element that another warp has read since the last barrier and may still be
             reading.
     """
 
@@ -56,12 +56,14 @@ class SharedAccess:
 @dataclass(slots=True)
 class _Moment:
     """
-    A moment of a program, with what was found to follow it.
+    A point of a program, as a node of the graph of known accesses.
 
     Attributes:
-        writer: The writer of every element, at a moment right after a barrier, when no element has a reader.
-        after: By access, the answer and the moment after it.
-        barrier: The moment after a barrier; None as long as none has followed.
+        writer: The writer of every element, at a point right after a barrier, when no element has a reader.
+        after:
+            By access, its visibility and the next point.
+        barrier: The point after a barrier; None as long as none
+            has followed.
     """
 
     writer: npt.NDArray[np.int8] | None = None
@@ -73,14 +75,14 @@ class Visibility:
     """
     The writer and the readers of every element of one allocation, the same in all CTAs that execute one program.
 
-    The first batch of CTAs decides each access. Later batches make the same accesses in the same order, so they are
-    given the same answers. So are the later turns of a mainloop: what held after one barrier holds after every other
-    that leaves the same writers, for the same accesses.
+    The visibility of each access is computed in the first batch of CTAs. Later batches make the same accesses in the
+    same order, so the results are reused. They are also reused in later turns of a mainloop: after two barriers with
+    the same writers, the same accesses have the same visibility.
     """
 
     def __init__(self, elements: int, warps: int) -> None:
         """
-        Begin with elements that nobody has written.
+        Begin with elements that no warp has written.
 
         Args:
             elements: Elements of the allocation.
@@ -94,12 +96,12 @@ class Visibility:
         self._next = self._decided = 0
         self._barrier = self._now = _Moment(self._writer.copy())
         self._moments = {self._writer.tobytes(): self._now}
-        # Accesses since the last barrier, and whether the writers and readers are those after them.
+        # Accesses since the last barrier, and whether writers and readers are up to date with them.
         self._since: list[tuple[Callable[[IntArray], SharedAccess], IntArray]] = []
         self._is_there = True
 
     def begin_batch(self) -> None:
-        """Begin with the program's first access again."""
+        """Return to the program's first access."""
         self._next, self._decided = 0, len(self._accesses)
 
     def invalidate(self, offsets: IntArray) -> SharedAccess:
@@ -134,7 +136,7 @@ class Visibility:
         self._since.clear()
 
     def _go_there(self) -> None:
-        """Make writers and readers those of now, if what followed was known and they were left behind."""
+        """Bring writers and readers up to date, if reused accesses have left them behind."""
         if not self._is_there and self._barrier.writer is not None:
             self._writer[:] = self._barrier.writer
             self._readers[:] = False
@@ -143,7 +145,7 @@ class Visibility:
         self._is_there = True
 
     def _decide(self, decide: Callable[[IntArray], SharedAccess], offsets: IntArray) -> SharedAccess:
-        """Return the answer to an access: that of the same access at the same moment before, or a new one."""
+        """Return the visibility of an access: known from the same access at the same point, or newly computed."""
         access = decide.__name__, id(self._runs_of(offsets)), offsets.shape
         if access in self._now.after:
             self._is_there = False
@@ -159,7 +161,7 @@ class Visibility:
         Return the next access of the program.
 
         Raises:
-            ValueError: An earlier batch has made another access here.
+            ValueError: An earlier batch has made another access at this point.
         """
         if not self._decided:
             self._accesses.append(self._decide(decide, offsets))
@@ -189,7 +191,7 @@ class Visibility:
         return SharedAccess(self._runs_of(offsets), hidden if hidden.any() else None)
 
     def _own(self, offsets: IntArray) -> IntArray:
-        """Return the warp that each offset belongs to, broadcasting against ``offsets`` [threads or warps, ...]."""
+        """Return the warp of each offset, broadcasting against ``offsets`` [threads or warps, ...]."""
         group = offsets.shape[0] // len(self._warps)
         return np.repeat(self._warps, group).reshape(-1, *[1] * (offsets.ndim - 1))
 
@@ -211,7 +213,7 @@ def longest_runs(offsets: IntArray) -> Runs:
     Return the longest runs that offsets consist of.
 
     Args:
-        offsets: Any shape; a run may not go on past the end of the last axis.
+        offsets: Any shape; no run extends past the end of the last axis.
     """
     width = LONGEST_RUN
     while width > 1:

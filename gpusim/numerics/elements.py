@@ -1,4 +1,4 @@
-"""How the values of each element type are stored, and how a value is rounded to a type; it knows no tensors."""
+"""Storage of the values of each element type, and rounding to a type; it knows no tensors."""
 
 from typing import Any, TypeAlias
 
@@ -33,10 +33,10 @@ WORKING: dict[str, npt.DTypeLike] = {
     "u4": np.float32,
     "s32": np.float64,
 }
-"""The numpy floating type that holds every value of each element type exactly, and NaN for what must not be used."""
+"""The numpy floating type that holds every value of each element type exactly, and NaN for poison."""
 
 _UNWRITTEN: dict[str, float] = {"s8": 85, "u8": 85, "s32": -(2.0**31)}
-"""Integer outputs have no NaN, so an element that was never stored holds this unlikely value."""
+"""Integer outputs have no NaN, so an element that was never stored has this unlikely value."""
 
 _TF32_IGNORED_BITS = 13
 """Low bits of a 32-bit float that a tensor core does not read from a tf32 operand."""
@@ -80,7 +80,7 @@ def unwritten_tensor(elements: int, element: str) -> Values:
     """
     Return a stored flat tensor that was never written: all NaN, or integers that a result is unlikely to have.
 
-    An element that a kernel leaves out can so be told from a result.
+    So an element that a kernel leaves out differs from a result.
     """
     return encode(np.full(elements, np.nan, WORKING[element]), element)
 
@@ -119,10 +119,11 @@ def round_to(values: Values, element: str) -> Values:
 
 def as_multiplied(values: Any, element: str, xp: Any = np) -> Any:
     """
-    Return operand values as the tensor core multiplies them: for tf32 it reads only the upper 19 bits, which truncates.
+    Return operand values as the tensor core multiplies them. It reads only the upper 19 bits of tf32, which truncates
+    them.
 
-    Source: PTX ISA, mma with .tf32; CUTLASS include/cutlass/tfloat32.h. CUTLASS's kernels for ``float`` round to
-    nearest first, in registers. Its kernels for ``tfloat32_t``, and the ones here, do not.
+    Source: PTX ISA, mma with .tf32; CUTLASS include/cutlass/tfloat32.h. CUTLASS's kernels for ``float`` first round to
+    nearest, in registers. Its kernels for ``tfloat32_t``, and gpusim's, do not.
     """
     if element != "tf32":
         return values

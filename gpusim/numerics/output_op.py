@@ -1,6 +1,4 @@
-"""
-The arithmetic on accumulators on their way to the output: scales, sums, activation and conversion; never addresses.
-"""
+"""The arithmetic from accumulators to the output: scales, sums, activation and conversion; knows no addresses."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -26,7 +24,7 @@ class OutputOp:
         compute: Type in which scales, sums and activation are computed; each operation is rounded to it.
         output: Element type of the output, the source and the bias.
         alpha, beta: Scales before they are rounded to ``compute``.
-        scaled: False: the accumulator is stored as it is (the partial sums of a parallel split-K).
+        scaled: False: the accumulator is stored unchanged (the partial sums of a parallel split-K).
         with_source: Whether the source is read.
         with_bias: Whether the bias is read.
         with_relu: Whether negative results become 0.
@@ -50,9 +48,9 @@ def compute_type(problem: MatrixProduct) -> Compute:
     """
     Return the type an epilogue computes in.
 
-    It is the accumulator's type, except that s32 accumulators use f32 where they are converted or scaled by fractions.
-    CUTLASS's own kernels do the same: ``element_epilogue`` is the accumulator's type, s32 with integer scales for an
-    s32 output. For other outputs LinearCombinationClamp takes s32 through f32.
+    It is the accumulator's type, except that s32 accumulators use f32 if they are converted or scaled by fractions.
+    CUTLASS's own kernels do the same: ``element_epilogue`` is the accumulator's type, and s32 with integer scales for
+    an s32 output. For other outputs LinearCombinationClamp converts s32 by way of f32.
 
     Source: CUTLASS include/cutlass/gemm/device/default_gemm_configuration.h; python/cutlass_library/generator.py.
     """
@@ -68,8 +66,8 @@ def slice_output_op(scenario: GemmScenario, slice_: int) -> OutputOp:
     """
     Return the output operation of the CTAs of one split-K slice.
 
-    In a serial split-K, later slices add to what the slice before stored (their beta is 1), and only the last one
-    applies bias and activation. In a parallel split-K, every slice stores its accumulators as they are.
+    In a serial split-K, a later slice adds to the result of the preceding slice (its beta is 1), and only the last
+    slice applies bias and activation. In a parallel split-K, every slice stores its accumulators unchanged.
     """
     problem = scenario.problem
     if problem.reduces:
@@ -83,9 +81,7 @@ def slice_output_op(scenario: GemmScenario, slice_: int) -> OutputOp:
 
 
 def reduction_output_op(scenario: GemmScenario) -> OutputOp:
-    """
-    Return the output operation that the second kernel of a parallel split-K applies to the sum of the partial sums.
-    """
+    """Return the output operation of a parallel split-K's second kernel, applied to the total of the partial sums."""
     return _whole_output_op(scenario.problem, scenario.problem.beta, last=True)
 
 
@@ -116,8 +112,8 @@ def apply(does: OutputOp, accumulators: Values, source: Values, bias: Values) ->
     Returns:
         Values that the output's type can represent.
 
-    Not modelled: NaN, which a maximum with 0 turns into 0 on hardware and leaves alone here. s32 sums beyond the type's
-    range, which wrap round on hardware and are clamped here.
+    Not modelled: NaN, which a maximum with 0 turns into 0 on hardware but keeps here; s32 sums beyond the type's range,
+    which wrap around on hardware and are clamped here.
     """
     compute = does.compute
     if not does.scaled:

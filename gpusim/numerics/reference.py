@@ -1,5 +1,5 @@
 """
-The float64 answer to a problem and the error bound of a correct kernel; it knows nothing of tiles in flight.
+The float64 result of a problem, and the error bound of a correct kernel; it knows nothing of a kernel's ops.
 
 A caller whose tensors are on a device passes its array module (``xp``), whose functions have numpy's names.
 """
@@ -24,22 +24,22 @@ F32_ROUNDOFF = 2.0**-24
 F16_ROUNDOFF = 2.0**-11
 
 F16_SUMMED = 4
-"""Products after which a 16-bit accumulator may be rounded: the shortest dot product of any tensor core."""
+"""Fewest products between two roundings of a 16-bit accumulator: the shortest dot product of any tensor core."""
 
 # Significand bits, and the exponent of half the smallest subnormal step, for each floating output type.
 _OUTPUT_FORMATS = {"f16": (11, -25), "bf16": (8, -134), "f32": (24, -150)}
 
 BLOCK_ELEMENTS = 1 << 21
-"""Most elements of the output of which the float64 reference is held at a time."""
+"""Largest number of output elements whose float64 reference is in memory at a time."""
 
 _LEAST_BOUND = 2.0**-300
-"""Replaces a bound of 0 where a difference is divided by it."""
+"""Replaces a bound of 0 as a divisor of differences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
     """
-    The exact answer to a problem, with the error a correct kernel may have.
+    The exact result of a problem, with the error that a correct kernel may have.
 
     Attributes:
         value: activation(alpha * A * B + beta * C + bias) in float64. Shape (rows, columns) of the output.
@@ -85,7 +85,7 @@ def agreement(output: Any, expected: Reference, xp: Any = np) -> Agreement:
 
 def agreement_of_blocks(blocks: Iterable[tuple[Any, Reference]], xp: Any = np) -> Agreement:
     """
-    Compare an output with its reference block by block, so that no more than a block of the reference need exist.
+    Compare an output with its reference block by block, so that only one block of the reference is in memory.
 
     Args:
         blocks: Blocks of consecutive rows of the output, each with its reference; at least one (``agreement``).
@@ -108,7 +108,7 @@ def agreement_of_blocks(blocks: Iterable[tuple[Any, Reference]], xp: Any = np) -
 
 
 def row_blocks(view: MatrixView) -> Iterator[slice]:
-    """Yield blocks of an output's rows of at most ``BLOCK_ELEMENTS`` elements, but one row at least."""
+    """Yield blocks of an output's rows, of at most ``BLOCK_ELEMENTS`` elements or of one row."""
     size = max(1, BLOCK_ELEMENTS // view.columns)
     yield from (slice(begin, min(begin + size, view.rows)) for begin in range(0, view.rows, size))
 
@@ -144,25 +144,25 @@ def reference(scenario: GemmScenario, tensors: Tensors, xp: Any = np, rows: slic
     Compute the answer to a problem and the error bound of a correct kernel.
 
     32-bit float accumulators: the bound is 2 * K * 2^-24 * |alpha| * sum|a * b|, for a float32 sum of K exact products
-    in any order and the product with alpha. If beta is not 0, each float32 rounding that beta * C takes part in adds
-    2^-24 * |beta * C|. The rounding to the output type is added too. Products of f16, bf16 and tf32 values are exact in
-    float32; tf32 operands are truncated first, as the tensor core does. With serial split-K, every slice's running
-    result is rounded to the output type, at the magnitude it has then. A parallel split-K sums the slices in the
+    in any order and the product with alpha. If beta is not 0, each float32 rounding of a value that includes beta * C
+    adds 2^-24 * |beta * C|. The rounding to the output type is also added. Products of f16, bf16 and tf32 values are
+    exact in float32; tf32 operands are truncated first, as the tensor core does. With serial split-K, every slice's
+    running result is rounded to the output type, at its current magnitude. A parallel split-K sums the slices in the
     accumulator's type. A bias adds one rounding of the type the epilogue computes in. Activation and clamping never
     increase a difference.
 
     16-bit float accumulators: instead of 2^-24 * sum|a * b|, the running sum is rounded to f16 after every
-    ``F16_SUMMED`` products. Each rounding adds 2^-11 of the magnitude it then has, error included. alpha and beta are
+    ``F16_SUMMED`` products. Each rounding adds 2^-11 of the current magnitude, error included. alpha and beta are
     applied in f16, with one rounding each.
 
-    Integers: the sum is exact. The bound is how far rounding the float32 linear combination to an integer can go. It is
-    0 where every step is exact, as with alpha 1, beta 0 and sums below 2^24, or with a linear combination in s32.
+    Integers: the sum is exact. The bound is the largest error of rounding the float32 linear combination to an integer.
+    It is 0 if every step is exact, as with alpha 1, beta 0 and sums below 2^24, or with a linear combination in s32.
 
     Args:
         scenario: The problem and, for split-K, the threadblock's K extent.
         tensors: Inputs of the problem, as they are stored.
         xp: Array module of the inputs and of the answer.
-        rows: Rows of the output that are answered.
+        rows: Rows of the output to compute.
 
     Not modelled: overflow of a floating output type (``make_tensors`` stays far from it), and saturation of s32
     accumulators on the way (beyond 2^31, which 131072 products of 8 bits can reach).
@@ -222,7 +222,7 @@ def _finished(scenario: GemmScenario, tensors: Tensors, value: Any, bound: Any, 
 
 
 def _shape(scenario: GemmScenario, rows: slice) -> tuple[int, int]:
-    """Return how many rows and columns some rows of the output have."""
+    """Return the number of rows and of columns of some rows of the output."""
     view = scenario.problem.output_view
     return len(range(view.rows)[rows]), view.columns
 
@@ -231,7 +231,7 @@ def _sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> tup
     """
     Return each split-K slice's sum of products, [slices, rows, columns], and the sum of magnitudes over all slices.
 
-    Magnitudes are summed in float32, in half the time, and are larger than the true ones by what that may lose.
+    Magnitudes are summed in float32, which takes half the time, and enlarged by the possible loss.
     """
     slices, shape = scenario.problem.split_k_slices, _shape(scenario, rows)
     owner = xp.asarray(scenario.problem.slice_of_summed(scenario.kernel.threadblock[2]))
@@ -255,7 +255,7 @@ def _f16_sums(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) ->
     """
     Return the sums of each slice, and the error bound of 16-bit accumulators over all slices together.
 
-    K tiles are walked in the order the kernel consumes them, so that the running sums are the kernel's own.
+    K tiles are summed in the kernel's order, so that the running sums are the kernel's.
     """
     slices, shape = scenario.problem.split_k_slices, _shape(scenario, rows)
     owner = scenario.problem.slice_of_summed(scenario.kernel.threadblock[2])
@@ -285,7 +285,7 @@ _SUMS = {"f32": _f32_sums, "f16": _f16_sums, "s32": _s32_sums}
 
 
 def _integer_reference(scenario: GemmScenario, tensors: Tensors, xp: Any, rows: slice) -> Reference:
-    """Return the exact sum after the linear combination, and how far its rounding to integers may differ."""
+    """Return the exact result of the linear combination, and the largest error of its rounding to integers."""
     problem, output = scenario.problem, scenario.problem.dtype.output
     alpha, beta = scales(problem)
     error = _no_error if compute_type(problem) in INTEGERS else _float32_error
@@ -320,7 +320,7 @@ def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
 
 def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
     """
-    Return the error of rounding to float32 a value that already has the error ``_wrong``; 0 if it is surely a float32.
+    Return the error of rounding a value with the error ``wrong`` to float32; 0 if the value is certainly a float32.
     """
     exact = (value.astype(xp.float32) == value) & (wrong == 0)
     return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))

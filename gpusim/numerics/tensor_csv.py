@@ -1,4 +1,4 @@
-"""A problem's tensors as CSV files: which files there are, how their lines are ordered, and how a number is written."""
+"""A problem's tensors as CSV files: the files, the order of their lines, and the form of numbers."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -46,14 +46,14 @@ class TensorTable:
 
 
 TEXT_BYTES = {"f16": 14, "bf16": 11, "tf32": 14, "f32": 20, "s32": 8, "s8": 4, "u8": 4, "s4": 3, "u4": 3}
-"""Bytes of an element in a file, comma included: the mean over drawn tensors; of an s32 more where sums are large."""
+"""Bytes of an element in a file, comma included: the mean over random tensors; s32 takes more if sums are large."""
 
 MOST_TEXT = 8 << 30
 """Most bytes of text that are written."""
 
 
 def text_bytes(scenario: GemmScenario, *, reference: bool) -> int:
-    """Return the bytes that a scenario's tensors take as text, about."""
+    """Return the approximate bytes of a scenario's tensors as text."""
     problem, types = scenario.problem, scenario.problem.dtype
     elements = sum(view.rows * view.columns for view in problem.operand_views)
     outputs = 1 + (problem.beta != 0) + reference
@@ -75,8 +75,8 @@ def check_tensor_folder(scenario: GemmScenario, folder: Path, *, reference: bool
     Check, before anything is computed, that the files can be written.
 
     Raises:
-        BadInput: The files would take more than ``MOST_TEXT``; or the folder is a file; or it holds one of the files,
-            and ``replace`` is False, or gpusim has not made that file.
+        BadInput: The files would take more than ``MOST_TEXT``; or the folder is a file; or one of the files exists, and
+            ``replace`` is False or gpusim did not write it.
     """
     need = text_bytes(scenario, reference=reference)
     if need > MOST_TEXT:
@@ -103,7 +103,8 @@ def save_tensors(
 
     A GEMM's matrices are written by row and column, whatever their layout: a is [m, k], b [k, n], output [m, n]. A
     convolution's files have a line for each pixel or filter position: activation (n, h, w), filter (k, r, s), output
-    (n, p, q). Padding between the rows of a tensor is left out. A number read back as a float64 is exactly the value.
+    (n, p, q). Padding between the rows of a tensor is left out. A number that is read back as a float64 equals the
+    value exactly.
 
     Args:
         scenario: Scenario that was executed.
@@ -117,7 +118,7 @@ def save_tensors(
         The files written.
 
     Raises:
-        BadInput: A file is there, and may not be replaced.
+        BadInput: A file exists and may not be replaced.
         CannotRun: A file cannot be written.
     """
     paths = []

@@ -1,4 +1,4 @@
-"""The tensors of a problem in simulated global memory: their contents and layout, not how they are read."""
+"""The tensors of a problem in simulated global memory: their contents and layout, not their accesses."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,13 +13,13 @@ from gpusim.scenario.gemm import GemmScenario
 Distribution: TypeAlias = Literal["normal", "uniform"]
 
 _SOURCE_MAGNITUDE = 1 << 20
-"""Bound of a random s32 source, which is exact in float32, in which the linear combination reads it."""
+"""Bound of a random s32 source, so that it is exact in float32, the type of the linear combination."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
     """
-    The inputs of one problem, flat, as they are stored. Iterator offsets index what ``elements.decode`` makes of them.
+    The inputs of one problem, flat, as they are stored. Iterator offsets index the result of ``elements.decode``.
 
     Attributes:
         a: A, or the activation in NHWC. Shape (elements,) of type ``elements.STORED``; 4-bit integers have
@@ -43,9 +43,9 @@ def bias_view(scenario: GemmScenario) -> MatrixView:
 
 def workspace_view(scenario: GemmScenario) -> MatrixView:
     """
-    Return the view of a parallel split-K's partial sums: the slices' outputs one after another, packed.
+    Return the view of a parallel split-K's partial sums: the packed outputs of all slices in order.
 
-    A scenario without parallel split-K has no rows.
+    It has no rows without parallel split-K.
     """
     output = scenario.problem.output_view
     slices = scenario.problem.split_k_slices if scenario.problem.reduces else 0
@@ -75,9 +75,9 @@ def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution =
     Draw the random inputs of a scenario.
 
     Floats are standard normal or uniform in [-1, 1), rounded to the operand's type. A sum of k products stays near
-    sqrt(k), far from 65504, the largest f16. Every other tf32 value is an exact tf32 value; the rest are 32-bit floats,
-    which the tensor core truncates. Integers are uniform over their whole range (an s32 source: within 2^20). The same
-    scenario and seed give the same tensors.
+    sqrt(k), far from 65504, the largest f16. Half of the tf32 values are exact tf32 values; the others are 32-bit
+    floats, which the tensor core truncates. Integers are uniform over their whole range (an s32 source: within 2^20).
+    The same scenario and seed give the same tensors.
 
     Args:
         scenario: Extents, layouts, leading dimensions, types and beta.
@@ -96,7 +96,7 @@ def make_tensors(scenario: GemmScenario, seed: int, distribution: Distribution =
 
 
 def fresh_output(scenario: GemmScenario) -> Values:
-    """Return a stored flat output in which an unwritten element is recognised (``elements.unwritten_tensor``)."""
+    """Return a stored flat output in which unwritten elements are recognisable (``elements.unwritten_tensor``)."""
     return unwritten_tensor(scenario.problem.output_view.elements, scenario.problem.dtype.output)
 
 
