@@ -99,7 +99,7 @@ def first_difference(expected: Records, found: Records, blocks: Sequence[int], o
         expected: Records derived from the schedule.
         found: Records from a GPU.
         blocks: Linear block index of each slot.
-        op_kinds: Kind of op that each operation number stands for.
+        op_kinds: Kind of op of each operation number.
 
     Returns:
         The place (CTA, warp, record, lane, field), both values and the expected operation, or None for equal traces.

@@ -16,7 +16,7 @@ TENSOR_NAME = re.compile(r"m\d{1,9}n\d{1,9}k\d{1,9}\.[a-z]+\d{1,9}\.[a-z]+\d{1,9
 """Pattern of an mma.sync's key: shape, input and accumulator."""
 
 ANY_TENSOR = "m16n8k16.f16.f32"
-"""The mma.sync that stands for all in the list of keys."""
+"""The mma.sync that represents all in the list of keys."""
 
 
 NOT_SIMULATED: Final = {

@@ -319,9 +319,7 @@ def _no_error(value: Any, _wrong: Any, xp: Any) -> Any:
 
 
 def _float32_error(value: Any, wrong: Any, xp: Any) -> Any:
-    """
-    Return the error of rounding a value with the error ``wrong`` to float32; 0 if the value is certainly a float32.
-    """
+    """Return the error of rounding a value with the error ``wrong`` to float32; 0 if it is certainly a float32."""
     exact = (value.astype(xp.float32) == value) & (wrong == 0)
     return xp.where(exact, 0.0, F32_ROUNDOFF * (xp.abs(value) + wrong))
 

@@ -76,7 +76,7 @@ class Counts:
         load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source", "bias". A
             reduction has "partial", "source", "bias".
         line_returns: LDGSTS wavefronts beyond those of the address pattern, because each 128-byte line of global memory
-            returns by itself.
+            returns separately.
         store_sectors: Sectors the output stores request.
         bank_conflicts: Shared-memory wavefronts by address pattern alone, without arbitration (D9).
     """

@@ -1,4 +1,4 @@
-"""The columns of integers that the core reads: the code of every behaviour, and what every CTA touches."""
+"""The columns of integers that the core reads: the code of every behaviour, and the memory accesses of every CTA."""
 
 import mmap
 import sys
@@ -18,23 +18,22 @@ Column: TypeAlias = "array[int]"
 
 
 def column(values: Iterable[int]) -> Column:
-    """Return integers as a column; never an empty one, which no view can be taken of."""
+    """Return integers as a column. It is never empty, because an empty column has no memoryview."""
     return array("q", values) or array("q", [0])
 
 
 def pages(count: int) -> "memoryview[int]":
     """
-    Return ``count`` integers of value 0, whose memory is taken page by page as they are first used.
+    Return ``count`` zeros, whose memory is allocated page by page on first use.
 
-    Pages are large where the system has such: what lies anywhere in many small ones is looked up twice, for the
-    processor finds its page first.
+    Pages are large if the system has large pages, because random accesses to many small pages miss the host's TLB.
     """
     if sys.platform == "win32":
         memory = mmap.mmap(-1, 8 * count)
     else:
         memory = mmap.mmap(-1, 8 * count, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if sys.platform == "linux":
-        with suppress(OSError):  # a kernel without them
+        with suppress(OSError):  # an operating system without large pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     return memoryview(memory).cast("q")
 
@@ -45,7 +44,7 @@ def zeros(count: int, value: int = 0) -> Column:
 
 
 def side_by_side(count: int, width: int) -> "list[memoryview[int]]":
-    """Return ``width`` columns of zeros that lie side by side: row n is at n * width."""
+    """Return ``width`` interleaved columns of zeros: row n is at n * width."""
     table = pages(count * width)
     return [table[place:] for place in range(width)]
 
@@ -58,15 +57,16 @@ def rows_of(log: Column, width: int) -> IntArray:
 @dataclass(frozen=True, slots=True)
 class Code:
     """
-    Instructions of all behaviours, one after another (``code.Decoded``), and where segments and programs begin.
+    Instructions of all behaviours, one after another (``code.Decoded``), with the bounds of segments and programs.
 
     Attributes:
-        kind ... activity: As in ``Decoded``; ``waits`` is a mask of scoreboards, ``line`` -1 where no line begins.
-        wave, wave_slots: First entry in ``waves``, and the ring slots that it has; each slot has a warp after another.
-        row, turn, access, vec: As in ``code.Target``; row is -1 of an epilogue's access, whose ``turn`` is its output.
-        first, end, trips, tiles: Of each segment: its first instruction, the one after its last, trips, k tiles a trip.
-        begins, warps_of: Of each program: its first segment, and its warps.
-        warps: Most warps of a CTA.
+        kind ... activity: As in ``Decoded``; ``waits`` is a mask of scoreboards, ``line`` is -1 if no line begins.
+        wave, wave_slots: First entry in ``waves``, and number of ring slots; each slot has an entry for each warp.
+        row, turn, access, vec: As in ``code.Target``. For an epilogue's access, row is -1 and ``turn`` its output.
+        first, end, trips, tiles: For each segment: its first instruction, the one after its last, trips, k tiles per
+            trip.
+        begins, warps_of: For each program: its first segment, and its warps.
+        warps: Largest number of warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
     """
 
@@ -114,7 +114,7 @@ class Code:
 
 
 def together(*columns: Column) -> "list[memoryview[int]]":
-    """Return columns in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a line of memory."""
+    """Return interleaved columns, in rows of ``CODE_WIDTH`` integers of 32 bits: a row is a cache line of the host."""
     table = pages(len(columns[0]) * CODE_WIDTH // 2).cast("B").cast("i")
     for place, column in enumerate(columns):
         table[place::CODE_WIDTH] = memoryview(array("i", column))
@@ -123,10 +123,10 @@ def together(*columns: Column) -> "list[memoryview[int]]":
 
 def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
     """
-    Return for each instruction where the next one lies that may wait, and the cycles until then where none waits.
+    Return the distance from each instruction to the next stop, and the cycles to it if nothing stalls.
 
-    Those that use neither the tensor core nor wait for scoreboards are passed; the last ones of a segment lead to its
-    end. Where it lies is counted in integers of the code's rows.
+    A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the segment. The distance
+    is counted in integers of the code's rows.
     """
     behind, cycles = zeros(len(code.stall), CODE_WIDTH), array("q", code.stall)
     for first, end in zip(code.first, code.end, strict=True):
@@ -139,10 +139,11 @@ def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
 
 def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Column, Column, Column]:
     """
-    Return for each mma.sync how many behind it wait for nothing but the tensor core, and its place among all of them.
+    Return for each mma.sync the number of mma.sync behind it in its chain, its index among all mma.sync, and their
+    places.
 
-    They are of one interval, and what is between them issues within it. The third column has the places of all in the
-    code, in integers of its rows.
+    The mma.sync of a chain wait only for the tensor core, have the same interval, and are at most one interval of issue
+    apart. Places are counted in integers of the code's rows.
     """
     count, order, places = zeros(len(code.port)), zeros(len(code.port)), zeros(0)
     for place in range(len(code.port)):
@@ -160,22 +161,22 @@ def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Col
 
 class CodeRows:
     """
-    The code as the core reads it: in rows of ``CODE_WIDTH`` integers of 32 bits, each of which is a line of memory.
+    The code in the form that the core reads: rows of ``CODE_WIDTH`` integers of 32 bits, each a cache line of the host.
 
-    What every instruction is asked for is one line, what memory instructions are another one. An instruction is the
-    place of its row.
+    One line has the fields that every instruction needs, another one the fields of memory instructions. An instruction
+    is identified by the place of its row.
 
     Attributes:
         kind ... apart: As in ``Code``. ``port`` is counted in integers of an SMSP's ports.
         fetches: ``Code.line``.
         ring_slot: ``Code.stage``.
-        next_stop, until_stop: As ``next_stops`` has them.
-        chain, order, multiplies_at: As ``chains`` has them.
+        next_stop, until_stop: Results of ``next_stops``.
+        chain, order, multiplies_at: Results of ``chains``.
         waves ... lines: As in ``Code``; ``first`` and ``end`` are places of rows.
     """
 
     def __init__(self, code: Code, ports: int) -> None:
-        """Lay out the code of SMSPs that have so many ports."""
+        """Lay out the code for SMSPs with ``ports`` ports."""
         tensor = ports - TENSOR
         behind, cycles = next_stops(code, tensor)
         port = array("q", [port * PORT_WIDTH for port in code.port])
@@ -206,29 +207,29 @@ class CodeRows:
 @dataclass(frozen=True, slots=True)
 class Data:
     """
-    What CTAs execute and touch; CTAs are numbered from 0 in the order in which they are handed out.
+    The programs and memory accesses of CTAs. CTAs are numbered from 0 in the order in which they are handed out.
 
     Attributes:
-        program: Of each CTA.
-        follows, followed: Of each CTA: the one whose stores its epilogue waits for, and the one that waits for it, or
-            -1.
+        program: Program of each CTA.
+        follows, followed: For each CTA: the CTA whose stores its epilogue waits for,
+            and the CTA that waits for it, or -1.
         rows, outputs: Rows of copies, and of other global accesses, of a CTA.
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
         row_output: For each CTA and output, its first entry in ``output_sectors``.
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
         found_first: For each CTA and output, whether it is read for the first time since it was written, 1 or 0.
-        pattern, fetch_line: Of each fetch: its pattern, and the line that the pattern's lines count from.
+        pattern, fetch_line: For each fetch: its pattern, and the line from which the pattern's lines count.
         slow, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
-        brought: For each of them, lines that the chip reads from DRAM for each that a sample lacks, per mille.
-        request, vecs: Of each pattern: its first request, and the requests of one access. Requests are ordered by
+        brought: For each status, the lines that the chip reads from DRAM for each line that a sample misses, per mille.
+        request, vecs: For each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
-        asked, touched: Of each instruction: sectors, and its first request of a line; ``touched`` has one entry more
-            than instructions.
-        l1_wavefronts: Of each instruction that looks up the L1: its wavefronts there.
-        line, mask: Of each request: the number of its line, and the mask of its sectors.
+        asked, touched: For each request of an instruction: its sectors, and its first line request. ``touched`` has one
+            more entry, the end.
+        l1_wavefronts: For each request of an instruction: its wavefronts in the L1; 0 for copies around the L1.
+        line, mask: For each line request: the number of its line, and the mask of its sectors.
         output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
-        simulates_l2: Whether the L2's lines are simulated; else statuses say what hits.
+        simulates_l2: Whether the L2's lines are simulated; otherwise hits follow from the statuses.
     """
 
     program: Column

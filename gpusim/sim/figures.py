@@ -26,7 +26,7 @@ class Figures(NamedTuple):
         register_interval, source_release: Cycles in which an SMSP's queue reads one register of an instruction; cycles
             until that register may be overwritten.
         registers_an_mma: Registers that the queue reads during each mma.sync; 0 if the mma.sync does not limit it.
-        copy_registers: Registers for which a cp.async counts beside those of another warp.
+        copy_registers: Number of registers as which a cp.async counts beside mma.sync of another warp.
         copy_release: Cycles from a cp.async's move to the SM's queue until its registers may be overwritten.
         copy_queue: Per cent of an entry of an SMSP's queue that a cp.async takes.
         copy_stage: Cycles of the data stage that a cp.async around the L1 takes.

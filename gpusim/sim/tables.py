@@ -98,7 +98,7 @@ class TouchingKernel(KernelCtas, KernelData, Protocol):
         ...
 
     def missing_work(self, block: int) -> str:
-        """Return what is missing for a CTA to have work, in words; empty for a CTA with work."""
+        """Return what an idle CTA lacks, such as "no tile"; empty for a CTA with work."""
         ...
 
 

@@ -88,9 +88,7 @@ class Launched(Protocol):
 
 
 class KernelCtas(Launched, Protocol):
-    """
-    The differences between the CTAs of a launch, for handing out and sampling CTAs and for the columns of their data.
-    """
+    """The differences between the CTAs of a launch, for handing out and sampling CTAs and for their data columns."""
 
     @abstractmethod
     def behaviour(self, cta: int) -> Hashable:
@@ -289,9 +287,7 @@ class TimedKernel(CountedKernel[StepT], KernelCtas, KernelCode[StepT], KernelDat
 
     @property
     def lender(self) -> "TimedKernel[StepT]":
-        """
-        ``CountedKernel.lender``; its estimated code, too, equals this kernel's, apart from the trips of the mainloop.
-        """
+        """``CountedKernel.lender``. Its estimated code equals this kernel's, apart from the trips of the mainloop."""
         return self
 
 

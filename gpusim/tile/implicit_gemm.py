@@ -308,7 +308,7 @@ class KrscIterator(ImplicitGemmIterator):
     An iterator over the packed filter [k, r, s, c], operand B of an implicit GEMM, contiguous along c.
 
     Attributes:
-        column_axis: Which of k and c are columns of the GEMM's result; the other ones are summed.
+        column_axis: The dimension, k or c, that is N of the GEMM. The other one is summed.
     """
 
     column_axis: ClassVar[Literal["k", "c"]]

@@ -73,7 +73,7 @@ class CopyRequests(NamedTuple):
     Attributes:
         sectors: Sectors requested.
         returns: Wavefronts beyond those of the shared address pattern, needed because every 128-byte line of global
-            memory returns by itself.
+            memory returns separately.
     """
 
     sectors: IntArray
