@@ -77,7 +77,7 @@ def decode(buffer: npt.NDArray[np.int64], counts: npt.NDArray[np.int32]) -> npt.
         Records of dtype ``RECORD``, sorted by slot, warp and position.
 
     Raises:
-        CheckFailed: A warp had more records than the buffer has room for, or its lanes recorded different operations.
+        CheckFailed: A warp's records did not fit the buffer, or its lanes recorded different operations.
     """
     slots, warps = counts.shape
     words = buffer.reshape(slots, warps, -1, WARP_SIZE, WORDS)

@@ -20,7 +20,7 @@ class DataHazard:
             ``output_not_written_once``: an output element was stored never, or more than once by one slice.
         message: One sentence for the user.
         k_tile: k tile consumed, or fetch that writes; -1 in the epilogue.
-        k_group: k group of the mma; -1 where a whole stage is meant.
+        k_group: k group of the mma; -1 for a whole stage.
         operand: "a", "b", "accumulator" (the epilogue's staging), "output" or "workspace" (partial sums). In attention
             also "p", the name of a row statistic, "buffer" and "lse".
         stage: Stage of the ring; the step in an epilogue, the slice in a reduction; -1 elsewhere.

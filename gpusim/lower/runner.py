@@ -30,7 +30,7 @@ LONGEST_NAME = 80
 
 class Repetition(NamedTuple, Generic[StepT]):
     """
-    A CTA's program, cut where its mainloop repeats.
+    A CTA's program, divided at its repeating mainloop.
 
     Attributes:
         prologue: Steps before the mainloop.
@@ -106,7 +106,7 @@ class EmulatedKernel(AlignedKernel[StepT]):
         return values.tobytes()
 
     def repetition(self, block: int) -> Repetition[StepT] | None:  # noqa: ARG002 - a kernel may have no mainloop
-        """Return the program of a CTA, cut where its mainloop repeats; None without a mainloop."""
+        """Return the program of a CTA, divided at its repeating mainloop; None without a mainloop."""
         return None
 
     def memory(self, block: int) -> Load:  # noqa: ARG002 - data affects the path of few kernels

@@ -62,7 +62,7 @@ def read_user_kernel(path: Path, entry: str) -> UserKernel:
 
     Raises:
         CannotRun: The file cannot be read.
-        BadInput: It is not a cubin, or the name is that of no kernel or of several. The message lists the kernels.
+        BadInput: It is not a cubin, or no kernel or several kernels have the name. The message lists the kernels.
     """
     try:
         data = path.read_bytes()

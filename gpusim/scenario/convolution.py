@@ -18,10 +18,10 @@ class Convolution(MatrixProduct):
     """
     A convolution of an activation [n, h, w, c] with a filter [k, r, s, c] into [n, p, q, k], all packed.
 
-    ``padding``, ``stride`` and ``dilation`` are pairs (h, w). Where ``p`` or ``q`` is None, the usual formula gives it.
+    ``padding``, ``stride`` and ``dilation`` are pairs (h, w). If ``p`` or ``q`` is None, the usual formula gives it.
 
     Attributes:
-        operator: fprop, dgrad or wgrad, which says which of the three tensors is computed from the other two.
+        operator: fprop, dgrad or wgrad: the tensor that is computed from the other two.
         summed_channels: Key of the channels that are summed.
     """
 
@@ -48,12 +48,12 @@ class Convolution(MatrixProduct):
 
     @property
     def formula_p(self) -> int:
-        """Output height by the usual formula; below 1 where the filter does not fit."""
+        """Output height by the usual formula; below 1 if the filter does not fit."""
         return (self.h + 2 * self.padding[0] - self.dilation[0] * (self.r - 1) - 1) // self.stride[0] + 1
 
     @property
     def formula_q(self) -> int:
-        """Output width by the usual formula; below 1 where the filter does not fit."""
+        """Output width by the usual formula; below 1 if the filter does not fit."""
         return (self.w + 2 * self.padding[1] - self.dilation[1] * (self.s - 1) - 1) // self.stride[1] + 1
 
     @property

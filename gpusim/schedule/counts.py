@@ -72,7 +72,7 @@ class Counts:
         ctas: CTAs that have a tile.
         warps: Warps of one CTA.
         instructions: Warp instructions by SASS mnemonic. The operands' type decides between HMMA and IMMA; neither is
-            present where the assembler emulates the mma.sync (D27).
+            present if the assembler emulates the mma.sync (D27).
         load_sectors: 32-byte sectors that LDGSTS (or LDG) and source loads request, by "a", "b", "source", "bias". A
             reduction has "partial", "source", "bias".
         line_returns: LDGSTS wavefronts beyond those of the address pattern, because each 128-byte line of global memory
@@ -119,7 +119,7 @@ class ConflictRow(NamedTuple):
     Attributes:
         rank: Sort key in the table: fragment loads, then writes to the ring, then the epilogue's staging.
         op: Kind of access.
-        operand: Name of what is accessed.
+        operand: Name of the accessed data.
     """
 
     rank: tuple[int, int]
@@ -133,7 +133,7 @@ class GridProgram(NamedTuple, Generic[StepT]):
 
     Attributes:
         steps: Steps of the program or part.
-        times: Number of executions: of CTAs, times those in each CTA.
+        times: Number of executions: the number of CTAs, times the executions in each.
     """
 
     steps: Sequence[StepT]
@@ -194,7 +194,7 @@ class CountedKernel(KernelSchedule[StepT]):
         """Return the grid's requests to global memory."""
 
     def tensor_opcode(self) -> SassOpcode | None:
-        """Return the SASS instruction of the kernel's mma.sync; None where the assembler emulates it (D27)."""
+        """Return the SASS instruction of the kernel's mma.sync; None if the assembler emulates it (D27)."""
         return "HMMA"
 
     def beside(self, step: StepT) -> Mapping[SassOpcode, int]:  # noqa: ARG002 - an op of a tile GEMM is one instruction

@@ -48,7 +48,7 @@ class Hazard:
         name: Kind of race.
         message: One sentence for the user.
         k_tile: k tile that is read or overwritten; -1 in the epilogue.
-        k_group: k group of the read; -1 where a whole stage is meant.
+        k_group: k group of the read; -1 for a whole stage.
         operand: "a" or "b"; "accumulator" for the epilogue's staging.
         stage: Stage of the ring; in the epilogue, the step.
         op_index: Index into ``Program.ops()`` of the misplaced op.
@@ -76,8 +76,8 @@ def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tupl
         ops: Ops of any program, shipped or mutated.
         writes_per_fill: Copies (or stores) that one thread issues to fill one stage, per operand.
 
-    Not modelled: which bytes of a stage a copy or a fragment touches (every ldmatrix depends on the whole stage),
-    and copies that are predicated off (each is taken to write).
+    Not modelled: the bytes of a stage that a copy or a fragment touches (every ldmatrix depends on the whole stage),
+    and predicated-off copies (each counts as a write).
     """
     order = _Order.of(ops)
     found = [

@@ -19,7 +19,7 @@ class CopyAsync:
         fetch: Number of the global fetch, from 0 (for GEMM, fetch 0 is the residue tile). Fetches at or
             past the k tiles of the problem are the pipeline's overrun.
         access: Access of the thread map, in ``++`` order.
-        vec: Copy within the access, where the alignment is narrower than the access.
+        vec: Copy within the access, if the alignment is narrower than the access.
         stage: Stage of the shared-memory ring that is written.
         zfill: True: an invalid access writes zeros (src-size 0). False: it leaves the stage unchanged.
         cache: ``ca`` goes through L1, ``cg`` bypasses it.
@@ -135,7 +135,7 @@ class LoadPartial:
 
     Attributes:
         slice_: Split-K slice.
-        access: Access within the slice, where one vector of the output takes several.
+        access: Access within the slice, if one vector of the output takes several.
     """
 
     slice_: int
@@ -161,7 +161,7 @@ class LoadGlobal:
         operand: Operand whose iterators give the addresses.
         fetch: Number of the global fetch, as in ``CopyAsync``.
         access: Access of the thread map, in ``++`` order.
-        vec: Load within the access, where the alignment is narrower than the access.
+        vec: Load within the access, if the alignment is narrower than the access.
         zfill: True: the registers are cleared first, so that an invalid access leaves zeros. False: it leaves the old
             values.
     """

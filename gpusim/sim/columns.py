@@ -63,7 +63,7 @@ class Code:
         kind ... activity: As in ``Decoded``; ``waits`` is a mask of scoreboards, ``line`` is -1 if no line begins.
         wave, wave_slots: First entry in ``waves``, and number of ring slots; each slot has an entry for each warp.
         row, turn, access, vec: As in ``code.Target``. For an epilogue's access, row is -1 and ``turn`` its output.
-        first, end, trips, tiles: For each segment: its first instruction, the one after its last, trips, k tiles per
+        first, end, trips, tiles: For each segment: its first instruction, the one after its last, trips, k tiles a
             trip.
         begins, warps_of: For each program: its first segment, and its warps.
         warps: Largest number of warps of a CTA.
@@ -139,8 +139,7 @@ def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
 
 def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Column, Column, Column]:
     """
-    Return for each mma.sync the number of mma.sync behind it in its chain, its index among all mma.sync, and their
-    places.
+    Return the chains of mma.sync: for each, how many follow it in its chain and its index; and the places of all.
 
     The mma.sync of a chain wait only for the tensor core, have the same interval, and are at most one interval of issue
     apart. Places are counted in integers of the code's rows.
@@ -211,8 +210,8 @@ class Data:
 
     Attributes:
         program: Program of each CTA.
-        follows, followed: For each CTA: the CTA whose stores its epilogue waits for,
-            and the CTA that waits for it, or -1.
+        follows, followed: For each CTA: the CTA whose stores its epilogue waits for, and the CTA that waits for it, or
+            -1.
         rows, outputs: Rows of copies, and of other global accesses, of a CTA.
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
         row_output: For each CTA and output, its first entry in ``output_sectors``.

@@ -31,7 +31,7 @@ class L2Status:
 
     Attributes:
         slow: Sectors that wait for DRAM, whichever CTA missed them first.
-        missed: Sectors that the chip reads from DRAM, relative to those that all CTAs of the wave request.
+        missed: Sectors that the chip reads from DRAM, relative to the requests of all CTAs of the wave.
         shared: CTAs of the wave that request the same data at once, at least 1.
         looked: Requests, per mille, with a lookup of their own while all of them wait for the data; the others are
             merged.

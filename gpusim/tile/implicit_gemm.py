@@ -280,7 +280,7 @@ class ImageIterator(ImplicitGemmIterator):
 
     def _inside_range(self, axis: int, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
         """
-        Return the rows (axis 0) or columns (1) of pixels that read inside the image at a filter position.
+        Return the range of rows (axis 0) or columns (1) of pixels that read inside the image at a filter position.
 
         The result is the first one, and the one after the last.
         """

@@ -38,7 +38,7 @@ class Cubin:
         shared_bytes: Static shared memory in bytes. On sm_90 it begins with 1024 bytes that the system reserves.
             Dynamic shared memory follows it.
         constants: Image of constant bank 0. Its parameters are still zero.
-        compiler_constants: Constant bank 2: numbers that the compiler put beside the code. Empty where it has none.
+        compiler_constants: Constant bank 2: numbers that the compiler put beside the code. Empty if there are none.
         parameters_at: Byte offset of the parameters in ``constants``.
         parameter_bytes: Size of the parameters.
     """
