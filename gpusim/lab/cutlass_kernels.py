@@ -51,7 +51,7 @@ def at_hand(include: Path | None) -> tuple[Path, Compiler]:
     Return the folder of CUTLASS's headers and the compiler.
 
     Args:
-        include: The folder; None for that of the wheel.
+        include: The folder; None takes that of the wheel.
 
     Raises:
         CannotRun: Either is missing.

@@ -1,4 +1,4 @@
-"""The machine that figures were measured on: its CPU, Python, NumPy and C compiler, the commit, and the day."""
+"""The host of a measurement: its CPU, Python, NumPy and C compiler, the commit, and the day."""
 
 import os
 import platform
@@ -18,14 +18,14 @@ _CPU_LINE = "model name"
 @dataclass(frozen=True, slots=True)
 class Host:
     """
-    What a report of seconds was measured on.
+    The host on which seconds were measured.
 
     Attributes:
         cpu: Model of the CPU.
         cores: Cores that the process may use.
         system: Operating system.
-        python, numpy, cython: Versions; empty where a package is not installed.
-        compiler: First line of what the C compiler says of its version; empty where there is none.
+        python, numpy, cython: Versions; empty if a package is not installed.
+        compiler: First line of the C compiler's version; empty if there is none.
         commit: Commit of the source tree; None for an installed wheel.
         date: Day of the measurement, UTC.
     """
@@ -51,7 +51,7 @@ class Host:
 
 
 def host_of_today() -> Host:
-    """Return the machine at hand."""
+    """Return this host, on this day."""
     return Host(
         cpu=_cpu(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -66,7 +66,7 @@ def host_of_today() -> Host:
 
 
 def _cpu() -> str:
-    """Return the model of the CPU as Linux names it, elsewhere as Python does."""
+    """Return the model of the CPU, from Linux, or else from Python."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -27,12 +27,12 @@ EXAMPLES: Final = {
         "kernel": {"stages": 4},
     },
 }
-"""The README's examples by the names of their files: they print the same with a compiler and without."""
+"""The README's examples by the names of their files. Their streams ship, so the output needs no compiler."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """A stream as the sources give it now, the row that it has in the index, and the classes of its steps."""
+    """A stream from today's sources, its row in the index, and the classes of its steps."""
 
     row: ShippedStream
     stream: CompiledStream
@@ -41,9 +41,9 @@ class _Fresh:
 
 def _compiled() -> Iterator[_Fresh]:
     """
-    The streams of every shipped or recordable scenario and example, compiled and lowered now, each kernel once.
+    Yield the streams of every shipped or recordable scenario and example, compiled and lowered now, each kernel once.
 
-    Kernels whose mma.sync the assembler emulates have none (D27), nor have those whose machine code is not aligned yet.
+    Kernels with an emulated mma.sync have none (D27), and neither have those whose machine code is not aligned yet.
     """
     seen: set[StreamKey] = set()
     for stem, scenario in scenarios_with_streams():
@@ -60,7 +60,7 @@ def _compiled() -> Iterator[_Fresh]:
 
 
 def scenarios_with_streams() -> Iterator[tuple[str, Scenario]]:
-    """Yield every scenario whose streams come with gpusim, and the stem of its files."""
+    """Yield every scenario whose streams ship, with the stem of its files."""
     for path in dict.fromkeys([*(one.path for one in shipped_scenarios()), *recordable_scenarios()]):
         yield path.stem, load_scenario(path)
     for name, data in EXAMPLES.items():
@@ -116,13 +116,13 @@ def ship() -> int:
 
 def differences() -> list[str]:
     """
-    Compile and lower everything anew and compare it with what is shipped.
+    Compile and lower all streams again, and compare them with the shipped ones.
 
     Returns:
-        A line for each stream that is not as shipped, with what follows from it; none where all are.
+        A line for each stream that differs, with the consequence; empty if none does.
 
     Raises:
-        CannotRun: No compiler is here.
+        CannotRun: No compiler is installed.
         CheckFailed: A kernel does not execute its schedule.
         BadInput: The index or a stream is damaged.
     """
@@ -144,7 +144,7 @@ def differences() -> list[str]:
 
 
 def main() -> int:
-    """Say how many streams were written or differ, or what stands in the way."""
+    """Print how many streams were written or differ, or the error; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.lab.ship_streams", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a stream differs")
     try:

@@ -34,10 +34,10 @@ _STAMPS: Final = {
   }
 """,
 }
-"""What is put behind which lines of the kernel: at its begin, after its mainloop, and at its end."""
+"""Code that is inserted after lines of the kernel: at its begin, after its mainloop, and at its end."""
 
 _FLUSH_BYTES: Final = 1 << 28
-"""Bytes that are read before each launch, so that the L2 holds nothing of the operands, and no line to be written."""
+"""Bytes that are read before each launch, so that the L2 has no line of the operands and no modified line."""
 
 
 def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
@@ -46,7 +46,7 @@ def stamped(kernel: Specialisation, folder: Path) -> Specialisation:
 
     Args:
         kernel: A plain build with extents that are compiled in.
-        folder: Where the changed source and its headers are written.
+        folder: Folder for the changed source and its headers.
 
     Raises:
         CannotRun: The source has no place for the stamps.
@@ -88,7 +88,7 @@ def lives_of(file: Path, folder: Path, cupy: Any) -> list[MeasuredRow]:
 
 
 def rows_of(name: str, stamps: IntArray) -> list[MeasuredRow]:
-    """Return a row for each CTA from its warps' stamps, shape [CTAs, warps, 4]; none for those that did nothing."""
+    """Return a row for each CTA from its warps' stamps, shape [CTAs, warps, 4]; none for CTAs without work."""
     sm, begin, end = stamps[:, 0, 0], stamps[:, :, 1].min(axis=1), stamps[:, :, 3].max(axis=1)
     first = {one: begin[(sm == one) & (begin > 0)].min() for one in set(sm[begin > 0].tolist())}
     return [

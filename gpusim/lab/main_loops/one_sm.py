@@ -36,14 +36,14 @@ NAMES: Final = (
     *("gemm_nt_64x128x32_s4_2560x1536x768", "gemm_tf32_128x64x16_s4_4096x2048x256"),
     *("gemm_u8_128x64x64_s4_2560x1408x1024", "gemm_s8_128x128x64_s3_2048"),
 )
-"""Scenarios whose kernels are launched, for as many CTAs as share an SM."""
+"""Scenarios whose kernels are launched, by the number of CTAs that share an SM."""
 
 PARTS_LEFT_OUT: Final = (
     *("", "LDGSTS lanes", "LDGSTS", "LDSM", "MMA", "empty LDS", "BAR"),
     *("LDGSTS LDSM", "LDGSTS MMA", "LDSM MMA", "LDGSTS lanes LDSM", "LDGSTS lanes MMA", "empty LDS MMA"),
     *("LDSM BAR", "LDGSTS lanes BAR", "LDGSTS BAR"),
 )
-"""What is left out (``parts.parts_in``): nothing, what copies bring, copies, ldmatrix, mma.sync, barriers, and more."""
+"""Parts that are left out (``parts.parts_in``): none, the copies' data, copies, ldmatrix, mma.sync, barriers, ..."""
 
 PIPELINED_NAMES: Final = (
     *("gemm_pipelined_128x128x32_s2_2048x2048x1536", "gemm_nt_pipelined_128x128x32_s2_2560x2560x512"),
@@ -56,24 +56,24 @@ PARTS_OF_PIPELINED: Final = (
     *("", "LDG", "STS", "LDSM", "MMA", "BAR", "LDG STS", "LDG LDSM", "LDG MMA", "STS LDSM", "STS MMA", "LDSM MMA"),
     *("LDG BAR", "STS BAR", "LDSM BAR", "LDG STS LDSM", "LDG STS MMA", "LDG LDSM MMA", "STS LDSM MMA"),
 )
-"""What is left out of those: loads, stores, ldmatrix, mma.sync, barriers, and more."""
+"""Parts that are left out of these: loads, stores, ldmatrix, mma.sync, barriers, ..."""
 
 LENGTHS: Final = (2048, 6144)
-"""Two lengths of the sum: the difference of their cycles is that of their k tiles."""
+"""Two lengths of the sum. The difference of their cycles belongs to the additional k tiles."""
 
 TABLES: Final = {"pipelined": (PIPELINED_NAMES, PARTS_OF_PIPELINED), "one_sm": (NAMES, PARTS_LEFT_OUT)}
 """Scenarios and what is left out of their kernels, by the name of the table."""
 
 _PATIENCE_S: Final = 1
 _LAUNCHES, _FIRST = 5, 2
-"""Launches of each, and those of which no cycles are taken: they bring the operands to the L2."""
+"""Launches of each kernel, and the first ones that are not timed: they bring the operands to the L2."""
 
 SHARED_BYTES: Final = 232_448
-"""Shared memory of a CTA that rests: all that one may have, so that no other finds room beside it."""
+"""Shared memory of an idle CTA: the maximum, so that no other CTA fits beside it."""
 
 
 def scenario_of(name: str, ctas: int, k: int) -> Scenario:
-    """Return a scenario with the kernel of a named one and so many CTAs side by side along n."""
+    """Return a scenario with the kernel of a named one and ``ctas`` CTAs along n."""
     named = load_scenario(find_scenario(name)).model_dump(mode="json", exclude_none=True)
     m, n, _ = named["kernel"]["threadblock"]
     return parse_scenario(named | {"problem": named["problem"] | {"m": m, "n": n * ctas, "k": k}}, name)
@@ -82,10 +82,10 @@ def scenario_of(name: str, ctas: int, k: int) -> Scenario:
 @contextmanager
 def others_rest(device: Device) -> Iterator[None]:
     """
-    Let a CTA rest on every SM but one.
+    Keep an idle CTA on every SM but one.
 
     Raises:
-        CannotRun: They do not all find an SM.
+        CannotRun: The idle CTAs do not all get an SM.
     """
     cupy = device.cupy
     flags = cupy.zeros(2, dtype=np.int32)
@@ -114,10 +114,10 @@ def ends_of(stamps: IntArray) -> list[int]:
     Return the cycles from the first warp's begin to the end of each CTA's main loop, in the order of their ends.
 
     Args:
-        stamps: SM, and its cycles at the begin, behind the main loop and at the end; shape [CTAs, warps, 4].
+        stamps: SM, and its cycles at the begin, after the main loop and at the end; shape [CTAs, warps, 4].
 
     Raises:
-        CannotRun: The CTAs lie on several SMs, whose cycles are not the same.
+        CannotRun: The CTAs are on several SMs, whose clocks differ.
     """
     sms = set(stamps[:, :, 0].ravel().tolist())
     if len(sms) != 1:
@@ -126,7 +126,7 @@ def ends_of(stamps: IntArray) -> list[int]:
 
 
 def measure_name(device: Device, name: str, parts: Sequence[str]) -> Iterator[MeasuredRow]:
-    """Yield a row for each number of CTAs, length, and what is left out: median cycles on one SM of a kernel."""
+    """Yield median cycles of a kernel on one SM: a row for each number of CTAs, length, and parts left out."""
     for ctas in count(1):
         rows = [row for k in LENGTHS for row in measure_ctas(device, name, ctas, k, parts)]
         if not rows:
@@ -135,7 +135,7 @@ def measure_name(device: Device, name: str, parts: Sequence[str]) -> Iterator[Me
 
 
 def measure_ctas(device: Device, name: str, ctas: int, k: int, parts: Sequence[str]) -> Iterator[MeasuredRow]:
-    """Yield a row for each of what is left out of a kernel; none where an SM has no room for so many CTAs."""
+    """Yield a row for each of the parts left out of a kernel; none if so many CTAs do not fit on an SM."""
     cupy = device.cupy
     scenario = scenario_of(name, ctas, k)
     family = family_of(scenario)
@@ -148,13 +148,13 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int, parts: Sequence[s
         params = problem.params(own.k_iterations)
         put_pointers(params, {"records": stamps})
         for number, left_out in enumerate(parts):
-            changed = Path(folder) / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
+            changed = Path(folder) / f"{number}.cubin"  # CuPy caches a loaded file by its path
             changed.write_bytes(without(cubin, own.entry, left_out))
             kernel = LoadedKernel(cupy, own, changed)
             room = ctas_per_sm(machine, own.block_threads, kernel.registers, own.shared_bytes)
             if ctas > room.ctas:
                 return
-            kernel.launch(params)  # it is loaded before the others rest, whom loading would wait for
+            kernel.launch(params)  # loads the kernel now: with the idle CTAs running, loading would wait for them
             found = []
             with others_rest(device), cupy.cuda.Stream(non_blocking=True) as stream:
                 for _ in range(_LAUNCHES):
@@ -167,7 +167,7 @@ def measure_ctas(device: Device, name: str, ctas: int, k: int, parts: Sequence[s
 
 
 def measure(out: Path, tables: Sequence[str]) -> None:
-    """Measure, and write OUT's tables anew behind each scenario: what was measured is kept, whatever follows."""
+    """Measure, and rewrite OUT's tables after each scenario, so that a later failure loses nothing."""
     device = Device()
     provenance = device.provenance()
     out.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ and st.shared.
 """
 
 EMPTY_LDS: Final = 0x984
-"""Those of ``@!PT LDS RZ, [RZ]``, which loads nothing."""
+"""Bits 0 to 11 of ``@!PT LDS RZ, [RZ]``, a predicated-off load."""
 
 _NOP: Final = 0x7918
 _CONTROL_BITS: Final = 105
@@ -47,13 +47,13 @@ _SAMPLING_TIMEOUT: Final = 560
 
 EMPTY: Final = "empty LDS"
 LANES: Final = "LDGSTS lanes"
-"""Loads that load nothing, and what copies bring: parts whose names are of two words."""
+"""The parts with names of two words: predicated-off loads, and the data of copies."""
 
 LEFT_OUT: Final = (
     *("", "LDGSTS", "LDSM", "MMA", "LDGSTS LDSM", "LDGSTS MMA", "LDSM MMA", "LDGSTS LDSM MMA"),
     *("BAR", "LDGSTS BAR", EMPTY, LANES),
 )
-"""What is left out: instructions become NOP that wait as long; ``LDGSTS lanes`` has all lanes predicated off."""
+"""Parts that are left out. Instructions become NOPs that wait as long; for ``LDGSTS lanes``, all lanes are off."""
 
 
 class MainLoop(NamedTuple):
@@ -63,7 +63,7 @@ class MainLoop(NamedTuple):
     Attributes:
         tile: Threadblock tile, m, n and k.
         warp: Warp tile, m and n.
-        stages: Stages of the ring.
+        stages: Slots of the ring.
         layout: "tn" (K is contiguous in both operands) or "nt" (in neither).
         dtype: "f16" or "s8".
     """
@@ -76,7 +76,7 @@ class MainLoop(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Such as "tn_f16_128x128x32_w64x64_s5"."""
+        """Name of the loop, such as "tn_f16_128x128x32_w64x64_s5"."""
         tile, warp = ("x".join(map(str, shape)) for shape in (self.tile, self.warp))
         return f"{self.layout}_{self.dtype}_{tile}_w{warp}_s{self.stages}"
 
@@ -93,14 +93,14 @@ LOOPS_ALONE: Final = (
     MainLoop((64, 64, 64), (32, 32), 5, layout="nt"),
     MainLoop((128, 128, 64), (64, 64), 5, dtype="s8"),
 )
-"""Loops that one CTA executes alone, whose operands are in the L2."""
+"""Loops that one CTA executes alone, with operands in the L2."""
 
 LOOPS_TOGETHER: Final = (LOOPS_ALONE[0], LOOPS_ALONE[2], LOOPS_ALONE[3], LOOPS_ALONE[8])
 GRIDS: Final = ((1, 1), (4, 4), (11, 3), (11, 6), (11, 12), (22, 12), (24, 22))
 """Loops that the CTAs of these grids execute at once."""
 
 K_ALONE, K_TOGETHER = (4096, 16384), (4096, 8192)
-"""Two lengths of the sum: the difference of two launches is that of their k tiles."""
+"""Two lengths of the sum. The difference of two launches belongs to the additional k tiles."""
 
 LOOP_CYCLES: Final = ("sm__cycles_active.max", "sm__cycles_active.avg")
 LOOP_COUNTS: Final = (
@@ -113,7 +113,7 @@ LOOP_COUNTS: Final = (
 
 
 class LoopLaunch(NamedTuple):
-    """A loop with something left out, on a grid of ``ctas`` (along m and n), and its sum's length."""
+    """A loop with parts left out, on a grid of ``ctas`` (along m and n), and the length of its sum."""
 
     loop: MainLoop
     left_out: str
@@ -122,13 +122,13 @@ class LoopLaunch(NamedTuple):
 
     @property
     def row(self) -> MeasuredRow:
-        """The columns that say which launch it is."""
+        """The columns that identify the launch."""
         m, n = self.ctas
         return {"loop": self.loop.name, "left_out": self.left_out, "ctas_m": m, "ctas_n": n, "k": self.k}
 
 
 def launches(*, together: bool) -> list[LoopLaunch]:
-    """Return the launches of loops alone, or of those of many CTAs, in order."""
+    """Return the launches of single CTAs, or of many CTAs together, in order."""
     if together:
         left_out = ("", "LDSM MMA")
         return [LoopLaunch(*one) for one in _product(LOOPS_TOGETHER, left_out, GRIDS, K_TOGETHER)]
@@ -142,7 +142,7 @@ def _product(
 
 
 def scenario_of(launch: LoopLaunch) -> Scenario:
-    """Return the scenario of a launch; what is left out of it does not show."""
+    """Return the scenario of a launch, of the whole loop."""
     loop, (m, n) = launch.loop, launch.ctas
     integers = loop.dtype == "s8"
     a, b = ("row", "column") if loop.layout == "tn" else ("column", "row")
@@ -162,9 +162,9 @@ def scenario_of(launch: LoopLaunch) -> Scenario:
 
 def without(cubin: bytes, kernel: str, left_out: str) -> bytes:
     """
-    Return a cubin of which some instructions are left out.
+    Return a cubin without some instructions.
 
-    Each becomes a NOP with its control field, so that a warp waits before and after it as long; it holds no scoreboard.
+    Each becomes a NOP with the same control field, so a warp waits as long before and after it; it sets no scoreboard.
 
     Args:
         cubin: Bytes of the file.
@@ -172,7 +172,7 @@ def without(cubin: bytes, kernel: str, left_out: str) -> bytes:
         left_out: Names of parts, as in ``LEFT_OUT``.
 
     Raises:
-        BadInput: The file is no cubin, or lacks the kernel.
+        BadInput: The file is not a cubin, or lacks the kernel.
     """
     code, parts = read_cubin(cubin, kernel, "the kernel").code, parts_in(left_out)
     opcodes = {opcode for name in parts for opcode in OPCODES.get(name, ())}
@@ -183,7 +183,7 @@ def without(cubin: bytes, kernel: str, left_out: str) -> bytes:
 
 
 def parts_in(left_out: str) -> frozenset[str]:
-    """Return the parts that are named in a text with spaces between them, as the column ``left_out`` has it."""
+    """Return the parts named in a text of the column ``left_out``, separated by spaces."""
     of_two_words = {name for name in (EMPTY, LANES) if name in left_out}
     for name in of_two_words:
         left_out = left_out.replace(name, "")
@@ -200,14 +200,14 @@ def _changed(word: int, opcodes: set[int], parts: Collection[str]) -> int:
 
 
 def launch_all(folder: Path, *, together: bool) -> None:
-    """Launch every kernel twice, for ncu to profile; changed cubins go to a folder."""
+    """Launch every kernel twice, for ncu to profile; changed cubins are written to a folder."""
     cupy = import_cupy()
     for number, launch in enumerate(launches(together=together)):
         scenario = scenario_of(launch)
         family = family_of(scenario)
         (own,) = family.cuda.specialisations(scenario, "plain")
         problem = family.devices.upload(cupy, scenario, 0)
-        changed = folder / f"{number}.cubin"  # CuPy keeps a file that it has loaded, by its path
+        changed = folder / f"{number}.cubin"  # CuPy caches a loaded file by its path
         cubin = compile_cubin(own, architecture(cupy)).read_bytes()
         changed.write_bytes(without(cubin, own.entry, launch.left_out))
         kernel = LoadedKernel(cupy, own, changed)
@@ -219,7 +219,7 @@ def launch_all(folder: Path, *, together: bool) -> None:
 
 def profile(metrics: Sequence[str], read: Callable[[Any], ReadT], *, together: bool) -> list[ReadT]:
     """
-    Launch all under ncu, which leaves the caches as they are; return what is read of each one's second launch.
+    Launch all kernels under ncu without flushing caches; return the result of ``read`` for each one's second launch.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or has no Python module.
@@ -251,7 +251,7 @@ def profile(metrics: Sequence[str], read: Callable[[Any], ReadT], *, together: b
 
 
 def counts_of(metrics: Sequence[str]) -> Callable[[Any], MeasuredRow]:
-    """Return what reads metrics of an action as columns."""
+    """Return a function that reads metrics of an action as columns."""
     return lambda action: {metric: action.metric_by_name(metric).value() for metric in metrics}
 
 
@@ -268,7 +268,7 @@ def measure(out: Path) -> None:
     """
     Measure all, and write ``alone.csv``, ``samples.csv`` and ``together.csv``.
 
-    ``samples.csv`` has the samples of the longer loops alone, by address from the first one that was sampled.
+    ``samples.csv`` has the samples of the longer loops only, by address from the first sampled one.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or has no Python module.
@@ -277,7 +277,7 @@ def measure(out: Path) -> None:
     provenance = Device().provenance()
     for name, together, counted in (("alone", False, ()), ("together", True, LOOP_COUNTS)):
         rows = [launch.row for launch in launches(together=together)]
-        # What is counted takes several passes, and cycles are those of a pass of their own: others find colder caches.
+        # Counters take several passes. Cycles are measured in a pass of their own, because others have colder caches.
         for metrics in (LOOP_CYCLES, counted):
             if metrics:
                 found = profile(metrics, counts_of(metrics), together=together)

@@ -1,4 +1,4 @@
-"""What is suspected where an entry of a table of microbenchmarks is missed: read off the tables, not tested apart."""
+"""Suspected causes of missed entries in the tables of microbenchmarks. They are read off the tables, not tested."""
 
 from gpusim.lab.published.tables import Entry, Microbenchmark
 from gpusim.machine.load import load_machine
@@ -55,6 +55,6 @@ def _cause_of_mma(entry: Entry, smsps: int) -> str:
 
 
 def _apart(program: Microbenchmark) -> float:
-    """Return the cycles from one mma.sync to the next where the tensor core is always busy."""
+    """Return the cycles from one mma.sync to the next if the tensor core is always busy."""
     spec = load_machine(program.machine).tensor[program.name]
     return spec.interval + (spec.beyond.percent / 100 if spec.beyond else 0)

@@ -1,4 +1,4 @@
-"""Microbenchmarks as code of one CTA, and the cycles that one trip of their loop takes on a simulated SM."""
+"""Microbenchmarks as code of one CTA, and the cycles of one trip of their loop on a simulated SM."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -14,10 +14,10 @@ from gpusim.sim.tables import code_of
 from gpusim.units import SCOREBOARDS
 
 TRIPS: Final = 24
-"""Trips of the loop before those that are timed, and of those."""
+"""Number of trips before the timed ones, and of timed trips."""
 
 MOST_CHAINS: Final = SCOREBOARDS
-"""Chains of dependent instructions in one warp: each has a scoreboard of its own."""
+"""Most chains of dependent instructions in one warp: each has a scoreboard of its own."""
 
 LANES_BYTES: Final = 32
 """Lanes of a warp, each of which loads some bytes."""
@@ -33,9 +33,9 @@ def mma(machine: Machine, name: str, chains: int, cycles: Sequence[int] = ()) ->
     Args:
         machine: The machine.
         name: Shape and types.
-        chains: Independent ones of a trip.
-        cycles: Cycles from each to the next by ptxas's stalls, over some trips: nothing else holds one back then.
-            Without, it is one trip in which each waits for the one before it in its own chain.
+        chains: Independent mma.sync of a trip.
+        cycles: Cycles from each to the next by ptxas's stalls, over some trips; an mma.sync then waits for nothing
+            else. Without them, it is one trip in which each waits for its predecessor in its own chain.
     """
     spec = machine.tensor[name]
     beyond = 0 if spec.beyond is None else spec.beyond.percent
@@ -53,9 +53,9 @@ def ldmatrix(
     Args:
         machine: The machine.
         matrices: Matrices of each.
-        chains: Independent ones of a trip. Each waits for the one before it in its own chain.
+        chains: Independent ldmatrix of a trip. Each waits for its predecessor in its own chain.
         wavefronts: Wavefronts of each.
-        cycles: Cycles from each to the next by ptxas's stalls, over some trips. Without, it is one trip.
+        cycles: Cycles from each to the next by ptxas's stalls, over some trips. Without them, it is one trip.
     """
     latency = machine.shared.ldmatrix_latency_x1
     trip = _loads(machine, latency, matrices * MATRIX_BYTES, wavefronts or matrices, chains)
@@ -63,12 +63,12 @@ def ldmatrix(
 
 
 def lds(machine: Machine, width: int, wavefronts: int, chains: int) -> tuple[Decoded, ...]:
-    """Return so many loads from shared memory of ``width`` bytes a lane, one chain each."""
+    """Return ``chains`` loads from shared memory of ``width`` bytes a lane, one chain each."""
     return _loads(machine, machine.shared.lds_latency(width), LANES_BYTES * width, wavefronts, chains)
 
 
 def arithmetic(machine: Machine, pipe: str, chains: int) -> tuple[Decoded, ...]:
-    """Return so many instructions of a pipe, one chain each."""
+    """Return ``chains`` instructions of a pipe, one chain each."""
     spec = machine.pipes[pipe]
     port = pipe_names(machine).index(pipe)
     return _chains(Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency or 0, gated=True), chains)
@@ -81,9 +81,9 @@ def barrier(machine: Machine) -> tuple[Decoded, ...]:
 
 def cycles_of_a_trip(machine: Machine, body: tuple[Decoded, ...], warps: int, ctas: int = 1) -> float:
     """
-    Return the cycles that one trip of a loop takes in the steady state on one SM, over all of its warps.
+    Return the cycles of one trip of a loop in the steady state on one SM, over all of its warps.
 
-    That is the difference of two runs, one of twice as many trips as the other, over the trips that differ.
+    They are the difference of two runs, one of twice as many trips as the other, divided by the additional trips.
 
     Args:
         machine: The machine.
@@ -124,7 +124,7 @@ def _end(machine: Machine, body: tuple[Decoded, ...], trips: int, warps: int, ct
 
 
 def _nothing(ctas: int) -> Data:
-    """Return what CTAs touch that touch no global memory."""
+    """Return the data of CTAs that access no global memory."""
     empty: dict[str, Any] = {field.name: column([0] * ctas) for field in fields(Data)}
     alone = {"follows": column([-1] * ctas), "followed": column([-1] * ctas)}
     return Data(**empty | alone | {"rows": 1, "outputs": 1, "cached": False, "simulates_l2": True})

@@ -1,4 +1,4 @@
-"""Tables of microbenchmarks, published ones and this project's, with what the same program takes when simulated."""
+"""Tables of microbenchmarks, published ones and this project's, with the simulated cycles of the same programs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from gpusim.records.record import golden_folder, measured_folder
 from gpusim.sim.code import Decoded
 
 WITHIN: Final = 0.05
-"""Share of a published value by which the simulated one may miss it."""
+"""Largest relative difference of a simulated value from the published one."""
 
 OWN_MACHINE: Final = "h200"
 _OWN: Final = "gpusim calibrate"
@@ -62,9 +62,9 @@ class Entry:
     Attributes:
         source: Who measured it.
         place: Table of the source.
-        program: What was run.
-        measured: Cycles of one trip, as measured.
-        simulated: The same on the simulated machine.
+        program: The microbenchmark.
+        measured: Measured cycles of one trip.
+        simulated: Simulated cycles of one trip.
     """
 
     source: str
@@ -80,7 +80,7 @@ class Entry:
 
     @property
     def met(self) -> bool:
-        """Whether the simulated value misses the measured one by ``WITHIN`` at most."""
+        """Whether the simulated value is within ``WITHIN`` of the measured one."""
         return abs(self.error) <= WITHIN
 
 
@@ -94,7 +94,7 @@ def published_entries() -> tuple[Entry, ...]:
     Run the published microbenchmarks.
 
     Raises:
-        CannotRun: The tables cannot be read, as beside an installed wheel.
+        CannotRun: The tables cannot be read, as with an installed wheel.
     """
     found = []
     for row in _rows(published_file()):
@@ -111,10 +111,10 @@ def published_entries() -> tuple[Entry, ...]:
 
 def own_entries() -> tuple[Entry, ...]:
     """
-    Run this project's microbenchmarks of the H200, as far as their chains have a scoreboard each.
+    Run this project's microbenchmarks of the H200 whose chains have a scoreboard each.
 
-    Warps of a program go to the SMSPs in turn, so that rows with several warps of one SMSP alone are left out, and so
-    is an mma.sync that the machine file does not have.
+    Warps of a program go to the SMSPs in turn. So rows with several warps on one SMSP alone are left out, and so is an
+    mma.sync that the machine file lacks.
 
     Raises:
         CannotRun: The CSV files cannot be read.
@@ -163,7 +163,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _own_wavefronts(instruction: str, name: str) -> int:
-    """Return the wavefronts of an access without conflicts: one for each matrix. Conflicts of a load multiply those."""
+    """Return the wavefronts of an access without conflicts: one for each matrix. Conflicts multiply them."""
     return int(name[1:]) if instruction == "ldmatrix" else 1
 
 
@@ -171,8 +171,8 @@ def _simulated(machine: Machine, program: Microbenchmark, source: str) -> float:
     """
     Return the cycles of a trip.
 
-    Loops that are not in ``trips.csv`` are chains without an end: a published chain alone, whose trip is what the
-    machine file's latency was read from, the H800's, and loads of this project.
+    Loops that are not in ``trips.csv`` are simulated as endless chains: published single chains, from whose trips the
+    latencies of a machine file were read, those of the H800, and loads of this project.
     """
     loop = SpacedLoop(source, program.machine, program.instruction, program.name, program.chains)
     cycles = spacings().get(loop, ())

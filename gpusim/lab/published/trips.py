@@ -28,10 +28,10 @@ from gpusim.records.record import golden_folder
 from gpusim.units import WARP_SIZE
 
 PUBLISHED, OWN = "trips", "mma"
-"""Sources of loops in ``kernels_cuda/microbench``: in the form of those of Sun et al., and this project's."""
+"""Sources of loops in ``kernels_cuda/microbench``: those in the form of Sun et al., and this project's."""
 
 MACHINES: Final = {PUBLISHED: ("a100", "rtx3090"), OWN: ("h200",)}
-"""Machines for which each source is compiled. For sm_90 nvcc unrolls the published loops until their ends are few."""
+"""Machines for which each source is compiled. For sm_90 nvcc unrolls the published loops almost completely."""
 
 _TYPES: Final = {
     **MMA_TYPES,
@@ -51,11 +51,11 @@ _COLUMNS: Final = ("source", "machine", "program", "name", "chains", "cycles")
 
 class SpacedLoop(NamedTuple):
     """
-    A loop of a microbenchmark, by what it is compiled from and for.
+    A loop of a microbenchmark, with its source and its target.
 
     Attributes:
         source: ``PUBLISHED`` or ``OWN``.
-        machine: The machine that it is compiled for.
+        machine: The target machine.
         program: "mma" or "ldmatrix".
         name: Which one: shape and types, or "x4".
         chains: Independent instructions of one trip.
@@ -76,7 +76,7 @@ def trips_file() -> Path:
 @cache
 def spacings() -> dict[SpacedLoop, tuple[int, ...]]:
     """
-    Return, of each loop, the cycles from each timed instruction to the next by ptxas's stalls, over the unrolled trips.
+    Return, for each loop, the cycles from each timed instruction to the next by ptxas's stalls, over unrolled trips.
 
     Raises:
         CannotRun: The file cannot be read, or a row has no whole trips.
@@ -95,9 +95,9 @@ def cycles_of(control: Control) -> int:
     """
     Return the least cycles to a warp's next instruction.
 
-    One that yields keeps its warp from issuing in the next cycle: with a stall of 1 it takes two. On an H200 a chain of
-    m16n8k8, each with a stall of 15 and a NOP with one of 1 that yields, takes 17.0 cycles an mma.sync, not 16
-    (mma.csv).
+    An instruction that yields keeps its warp from issuing in the next cycle: with a stall of 1 it takes two. On an
+    H200, a chain of m16n8k8, each with a stall of 15 and a yielding NOP with a stall of 1, takes 17.0 cycles an
+    mma.sync, not 16 (mma.csv).
 
     Source: Huerta et al., MICRO'25, section 4.
     """
@@ -136,7 +136,7 @@ def spacing(code: bytes, architecture: int, where: str) -> tuple[int, ...]:
 
 
 def _target(word: int, address: int, architecture: int) -> int | None:
-    """Return the index of the instruction that a branch goes to, None of all others."""
+    """Return the index of a branch's target; None for any other instruction."""
     if word & _OPCODE_BITS != _BRANCH:
         return None
     branch = decode_word(word, address, architecture)
@@ -176,7 +176,7 @@ def compiled_loops() -> Iterator[tuple[SpacedLoop, tuple[int, ...]]]:
 
 
 def _loop(source: str, machine: str, entry: str) -> SpacedLoop | None:
-    """Return which loop a kernel has; None of this project's that has no such chain."""
+    """Return the loop of a kernel; None if a kernel of this project has no such chain."""
     program, kind, *rest = entry.split("_")
     if source == OWN:
         alone = program == "chains" and rest[1:] == ["2"] and kind != EMULATED

@@ -1,4 +1,4 @@
-"""Knows how a command profiles many scenarios: all compiled first, then some in each run of ncu, until time is up."""
+"""Profiles many scenarios for a command: compiles all first, then profiles some in each run of ncu, up to a time."""
 
 import argparse
 import subprocess
@@ -23,8 +23,8 @@ class NcuRun(NamedTuple):
     Attributes:
         files: The scenarios that it profiles together.
         reports: Folder of ncu's own files.
-        folder: Folder of what is measured on this GPU.
-        provenance: Origin of the figures: what, and its value.
+        folder: Folder of this GPU's measurements.
+        provenance: Origin of the figures, by key.
     """
 
     files: Sequence[Path]
@@ -48,10 +48,10 @@ def profile_in_runs(
     Args:
         argv: Its arguments; None takes the process's.
         module: The module's full name.
-        what: What the help says of it.
-        together: Number of scenarios in one run of ncu, few so that a failure loses little.
-        measure: Profiles the scenarios of a run and writes what was found. A run that fails does not stop the next.
-        build: What is profiled of each scenario.
+        what: Its description in the help.
+        together: Number of scenarios in one run of ncu; with few, a failure loses little.
+        measure: Profiles the scenarios of a run and writes the figures. If a run fails, the next one starts.
+        build: The profiled build of each scenario.
 
     Returns:
         The exit code of the last error, or 0.

@@ -34,7 +34,7 @@ SECONDS_PER_SCENARIO = 90
 """Time allowed for one scenario before its worker is killed."""
 
 PROFILED_TOGETHER = 8
-"""Number of scenarios in one run of ncu, small so that a failure loses little."""
+"""Number of scenarios in one run of ncu. It is small, so a failure loses little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Session:
     Attributes:
         out: Folder of the records and the log.
         started: ``time.monotonic()`` at the start.
-        seconds: Seconds after which nothing new is started.
+        seconds: Seconds after which no new work is started.
     """
 
     out: Path
@@ -62,7 +62,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """True once ``seconds`` have passed since the start."""
+        """Whether ``seconds`` have passed since the start."""
         return time.monotonic() - self.started > self.seconds
 
 
@@ -89,7 +89,7 @@ def prebuild_all(files: Sequence[Path], architecture: str, session: Session) -> 
 
 
 def prebuild_one(files: Sequence[Path], build: Build) -> None:
-    """Compile one build of every scenario on all cores, for ncu would wait for each; say which cannot be."""
+    """Compile one build of every scenario on all cores, so that ncu waits for none; say which fail."""
     chosen = architecture(device.import_cupy())
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for job in [pool.submit(prebuild, file, build, chosen) for file in files]:
@@ -212,7 +212,7 @@ def _in_short(record: Record) -> str:
 
 def scenario_files(names: Sequence[str]) -> list[Path]:
     """
-    Return the files of scenarios given as paths or as names of recordable scenarios; without names, all of the latter.
+    Return the files of scenarios, given as paths or as names of recordable scenarios; without names, of all recordable.
 
     Raises:
         CannotRun: A name is neither a file nor a recordable scenario.

@@ -11,7 +11,7 @@ from gpusim.lab.recording.in_ncu_runs import NcuRun, profile_in_runs
 from gpusim.records.repeats import REPEATED, REPEATS_FILE
 
 COLD_LAUNCHES: Final = 7
-"""Cold launches of each scenario: odd, so that a median is one of them."""
+"""Cold launches of each scenario. The number is odd, so the median is one of them."""
 
 REPEATED_TOGETHER: Final = 25
 """Number of scenarios in one run of ncu."""
@@ -27,10 +27,10 @@ def repeat(files: Sequence[Path], folder: Path, launches: int) -> list[MeasuredR
         launches: Launches of each scenario.
 
     Returns:
-        For each scenario and launch its name, the launch's number, and ``REPEATED``, summed over its kernels.
+        A row for each scenario and launch: its name, the launch's number, and ``REPEATED``, summed over its kernels.
 
     Raises:
-        CannotRun: ncu is missing or may not profile here, or it profiled other launches than were made.
+        CannotRun: ncu is missing or may not profile here, or the profiled launches are not those that were made.
     """
     selection, options = ("--metrics", ",".join(REPEATED)), ("--times", str(launches))
     of_scenario: dict[str, list[counters.Profile]] = {}

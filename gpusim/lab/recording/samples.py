@@ -14,10 +14,10 @@ from gpusim.gpu import counters, ncu
 from gpusim.lab.recording.in_ncu_runs import NcuRun, profile_in_runs
 
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
-"""ncu's metric of samples, before the stall reason; each has a value for every instruction."""
+"""Prefix of ncu's metrics of samples, before the stall reason. Each has a value for every instruction."""
 
 SAMPLED = "group:smsp__pcsamp_warp_stall_reasons"
-"""ncu's name for all of them."""
+"""ncu's name for all metrics of samples."""
 
 SAMPLED_TOGETHER = 20
 """Number of scenarios in one run of ncu."""
@@ -37,7 +37,7 @@ class SampledInstruction:
         address: Bytes from the kernel's first instruction.
         sass: Its text.
         executed: Warp instructions executed.
-        samples: Samples that found a warp at it, by stall reason.
+        samples: Samples of warps at it, by stall reason.
     """
 
     address: int
@@ -55,7 +55,7 @@ def profile_samples(files: Sequence[Path], folder: Path) -> dict[str, list[Sampl
         folder: Folder in which the report is kept.
 
     Returns:
-        The first kernel's instructions by the file's stem; scenarios that could not be launched are left out.
+        Instructions of each scenario's first kernel, by the file's stem. Scenarios that failed to launch are left out.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or has no Python module.
@@ -85,7 +85,7 @@ def profile_samples(files: Sequence[Path], folder: Path) -> dict[str, list[Sampl
 
 
 def counts_by_address(action: Any) -> dict[int, dict[str, int]]:
-    """Return what ncu counted at each address: samples by stall reason, and ``EXECUTED`` where that was measured."""
+    """Return ncu's counts at each address: samples by stall reason, and ``EXECUTED`` if that was measured."""
     found: dict[int, dict[str, int]] = {}
     for name in action.metric_names():
         if name == EXECUTED or (name.startswith(SAMPLES) and not name.endswith(_WITHOUT_ISSUE)):
@@ -114,7 +114,7 @@ def write_samples(path: Path, instructions: Sequence[SampledInstruction], proven
 
     Args:
         path: File to write.
-        instructions: Instructions; those that were never executed are left out.
+        instructions: Instructions. Those that were never executed are left out.
         provenance: Origin of the samples, for the comment at its head.
     """
     executed = [one for one in instructions if one.executed]

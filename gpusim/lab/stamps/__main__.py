@@ -38,7 +38,7 @@ class StampedKernel:
         name: Name of its scenario.
         launches: Measured ``TIMES`` of each launch.
         simulated: Simulated ones.
-        refusal: Why it cannot be simulated; empty where it can.
+        refusal: Why it cannot be simulated; empty if it can.
     """
 
     name: str
@@ -52,7 +52,7 @@ class StampedKernel:
         return {time: median(one[time] for one in self.launches) for time in TIMES}
 
     def swing(self, phase: str) -> float:
-        """Mean magnitude by which a phase's launches differ from their median, relative to it."""
+        """Mean absolute deviation of a phase's launches from their median, relative to it."""
         return mean(abs(phases_of(one)[phase] / self.took(phase) - 1) for one in self.launches)
 
     def took(self, phase: str) -> float:
@@ -69,7 +69,7 @@ def measured_launches(folder: Path) -> dict[str, list[dict[str, int]]]:
     Return the measured times of every kernel's launches.
 
     Raises:
-        CannotRun: They cannot be read, or a row lacks a time.
+        CannotRun: The file cannot be read, or a row lacks a time.
     """
     path = folder / STAMPS_FILE
     launches: defaultdict[str, list[dict[str, int]]] = defaultdict(list)
@@ -85,7 +85,7 @@ def measured_launches(folder: Path) -> dict[str, list[dict[str, int]]]:
 
 
 def simulated_times(name: str) -> dict[str, int] | str:
-    """Return the times of a scenario's stamped kernel, simulated in the default mode; or why there are none."""
+    """Return the times of a scenario's stamped kernel, simulated in the default mode, or the reason for a failure."""
     try:
         scenario = load_gemm_scenario(find_scenario(name))
         kernel = StampedTileKernel(scenario, load_machine(scenario.machine))

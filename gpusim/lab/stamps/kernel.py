@@ -1,4 +1,4 @@
-"""The timeline build of a tile kernel for simulation in time: its machine code stores the clock as it goes."""
+"""The timeline build of a tile kernel for simulation in time: its machine code stores clock stamps."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,26 +14,26 @@ RECORDS: Final = 15 << TENSOR_BITS
 """Assumed global byte address of the stamps, in a range of their own."""
 
 _ROOM: Final = 1 << 20
-"""Rows that there is room for, so that all are written."""
+"""Capacity in rows: large enough that all stamps are written."""
 
 
 class StampedTileKernel(TimedTileKernel):
     """
-    The timeline build of a GEMM's or convolution's kernel. Its stamps are no ops of the schedule.
+    The timeline build of a GEMM's or convolution's kernel. Its stamps are not ops of the schedule.
 
-    A stamp reads the clock and stores it: the store takes its place in the MIO, a wavefront, and holds its register
-    until it is read. All CTAs execute what the recorded one does; those that are not recorded have their stores
-    predicated off on a GPU, which take a place in the MIO, too. Not modelled: the sectors that stamps write.
+    A stamp reads the clock and stores it. The store takes a queue entry of the MIO and a wavefront, and holds its
+    register until it is read. All CTAs are simulated like the recorded one. On a GPU the other CTAs have their stores
+    predicated off; these take a queue entry, too. Not modelled: the sectors that stamps write.
     """
 
     arguments: ClassVar[tuple[str, ...]] = ("records",)
 
     def require(self) -> None:
         """
-        Check that all CTAs execute what the recorded one does, and as of ``TimedTileKernel``.
+        Check that all CTAs execute the same code as the recorded one, and as ``TimedTileKernel`` does.
 
         Raises:
-            BadInput: The sum is split, so that CTAs of other slices go other ways; or the machine lacks cp.async.
+            BadInput: The sum is split, so CTAs of other slices execute other code; or the machine lacks cp.async.
         """
         super().require()
         slices = self.scenario.problem.split_k_slices
@@ -47,12 +47,12 @@ class StampedTileKernel(TimedTileKernel):
 
     @property
     def any_extents(self) -> None:
-        """None: what is measured has its extents compiled in."""
+        """None: a measured kernel has its extents compiled in."""
         return None
 
     @property
     def lender(self) -> "StampedTileKernel":
-        """The kernel itself, as stamps of trips that are passed over would be another kernel's."""
+        """The kernel itself: skipped trips of another kernel would lack their stamps."""
         return self
 
     @property

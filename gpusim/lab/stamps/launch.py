@@ -17,9 +17,10 @@ from gpusim.lab.stamps.phases import times_of
 
 def stamped_phases(cupy: Any, file: Path, times: int) -> list[MeasuredRow]:
     """
-    Launch a scenario's timeline build some times; return the times of warp 0 of its recorded CTA, a row for a launch.
+    Launch a scenario's timeline build ``times`` times; return a row for each launch, with the times of warp 0 of the
+    recorded CTA.
 
-    Whether caches are cold is the profiler's affair that this runs under.
+    The profiler flushes the caches, if it is told to.
     """
     scenario = load_gemm_scenario(file)
     family = family_of(scenario)

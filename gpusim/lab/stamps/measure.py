@@ -10,7 +10,7 @@ from gpusim.lab.recording.in_ncu_runs import NcuRun, profile_in_runs
 from gpusim.lab.stamps.phases import STAMPS_FILE
 
 STAMPED_LAUNCHES: Final = 5
-"""Cold launches of each kernel: odd, so that a median is one of them."""
+"""Cold launches of each kernel. The number is odd, so the median is one of them."""
 
 _TOGETHER: Final = 10
 _CYCLES: Final = "sm__cycles_elapsed.max"

@@ -1,4 +1,4 @@
-"""The phases of a stamped warp, prologue, main loop and drain, from its timeline, be it measured or simulated."""
+"""The phases of a stamped warp (prologue, main loop and drain), from a measured or simulated timeline."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,23 +11,23 @@ STAMPS_FILE: Final = "stamps.csv"
 """Measured times of stamped kernels, in a GPU's folder of measurements."""
 
 TIMES: Final = ("copy_issue", "wait_begin", "wait_end", "mma_begin", "drain_begin", "mma_end", "tail_end", "end")
-"""Its columns, in cycles from the first stamp of the CTA, for warp 0; see ``times_of``."""
+"""Columns of that file, in cycles from the first stamp of the CTA, for warp 0; see ``times_of``."""
 
 PHASES: Final[Mapping[str, tuple[str, str]]] = {
     "prologue": ("", "wait_end"),
     "mainloop": ("wait_end", "drain_begin"),
     "drain": ("drain_begin", "mma_end"),
 }
-"""Two times that each phase lies between; "" is the CTA's first stamp. The drain has the k tiles without a copy."""
+"""Begin and end of each phase; "" is the CTA's first stamp. The drain has the k tiles without a copy."""
 
 
 def times_of(warp: WarpTimeline, stamped: Stamped) -> dict[str, int]:
     """
     Return ``TIMES`` of a warp.
 
-    ``copy_issue`` and ``wait_begin`` are those of the first k tile; ``wait_end`` and ``mma_begin`` are behind its
-    barrier and its first mma.sync. ``drain_begin`` is behind the first mma.sync of the last ``stages - 1`` k tiles, and
-    ``mma_end`` behind the last mma.sync, ``tail_end`` behind the last barrier before the epilogue.
+    ``copy_issue``, ``wait_begin``, ``wait_end`` (after the barrier) and ``mma_begin`` (after the first mma.sync) are
+    those of the first k tile. ``drain_begin`` is after the first mma.sync of the last ``stages - 1`` k tiles,
+    ``mma_end`` after the last mma.sync, and ``tail_end`` after the last barrier before the epilogue.
     """
     rows = pipeline_rows(warp, stamped)
     first, last, drained = rows[0], rows[-1], rows[max(0, len(rows) - (stamped.stages - 1))]

@@ -1,4 +1,4 @@
-"""The stamps of a simulated timeline build: the cycles in which it reads the clocks that it stores."""
+"""The stamps of a simulated timeline build: the cycles in which it reads the clock."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ _PARAMETERS: Final = "imc_miss"
 
 def stamp_places(kernel: StampedTileKernel) -> dict[int, int]:
     """
-    Return which executed instruction reads the clock of each stamp of a warp, by the word that holds the stamp.
+    Return, by the word of each stamp of a warp, the number of the executed instruction that reads its clock.
 
     Words are those of the warp's part of ``Params.records``; instructions are numbered in the order of execution.
     """
@@ -45,10 +45,10 @@ def stamp_places(kernel: StampedTileKernel) -> dict[int, int]:
 
 def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tuple[WarpTimeline, ...]:
     """
-    Return the timelines of the recorded CTA's warps, decoded as those of a GPU are.
+    Return the timelines of the recorded CTA's warps, decoded like those of a GPU.
 
-    What a warp waits for the launch's parameters is simulated at its begin. A GPU's warps read their first clock
-    before their first parameter, so that wait lies behind it here, too: the first stamp is as many cycles earlier.
+    In a simulation, a warp waits for the launch's parameters at its begin. On a GPU, a warp reads its first clock
+    before its first parameter. So the first stamp is moved to before that wait.
 
     Raises:
         CheckFailed: Another CTA was watched, its warps execute another number of instructions than the recorded one, or

@@ -25,25 +25,25 @@ from gpusim.records.record import reports_folder
 MACHINE: Final = "h200"
 
 MOST_MEAN, MOST_P90, MOST_WORST, MOST_GEMM, MOST_ESTIMATED = 0.04, 0.08, 0.15, 0.03, 0.08
-"""Held-out errors of cycles: of all with compiled streams, of GEMMs, and with estimated streams; means but for two."""
+"""Held-out errors of cycles with compiled streams (mean, 90th percentile, worst, mean of GEMMs) and estimated ones."""
 
 MOST_CUTLASS, MOST_CUBINS, LEAST_BEST = 0.09, 0.05, 0.9
-"""CUTLASS's kernels: mean errors from configuration and machine code, share of problems whose best is found."""
+"""CUTLASS's kernels: mean errors from configuration and from machine code, share of problems whose best is found."""
 
 MOST_POINTS, LEAST_LARGEST = 0.02, 0.9
-"""Held-out stalls: how far the share of a reason is off in the mean, and how often the largest reason is right."""
+"""Held-out stalls: mean error of a reason's share, and how often the largest reason is right."""
 
 MOST_TRAFFIC: Final = {"L2 sectors read": 0.05, "lts writes": 0.05, "DRAM bytes": 0.08}
 """Mean held-out errors of traffic."""
 
 MOST_K_TILE, LEAST_PAIRS = 0.04, 12
-"""Mean error of the k tile, and of how many pairs of kernels that differ in the sum."""
+"""Mean error of the k tile, and the least number of pairs of kernels that differ in the sum."""
 
 MOST_PHASE: Final = 0.1
 """Mean errors of the prologue and of the drain of stamped kernels."""
 
 MOST_SAMPLED, MOST_SAMPLED_WORST = 0.003, 0.005
-"""Elapsed cycles of sampled launches beside exact ones, of the held-out half: in the mean, and at most."""
+"""Errors of sampled launches against exact ones in elapsed cycles, of the held-out half: mean and worst."""
 
 LEAST_PUBLISHED, MOST_FITTED, LEAST_MUTATIONS = 0.95, 5, 0.95
 """Share of published entries that are met, fitted figures, share of mutations that fail a test."""
@@ -54,16 +54,16 @@ _PERCENT: Final = r"([\d.]+) %"
 @dataclass(frozen=True, slots=True)
 class CycleBar:
     """
-    One bar, and the figure that is held to it.
+    One bar, and the figure that must meet it.
 
     Attributes:
         what: The figure, in words.
         measured: The figure.
         limit: The bar.
-        at_least: Whether the figure must not be below the bar; else it must not be above.
+        at_least: Whether the bar is a minimum; else it is a maximum.
         is_share: Whether both are shares, which are shown in per cent.
-        suspected: Why it is missed, as far as is known; empty where it is met.
-        experiment: What would decide.
+        suspected: The suspected cause of a miss; empty if the bar is met.
+        experiment: The experiment that would decide.
     """
 
     what: str
@@ -83,12 +83,12 @@ class CycleBar:
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """
-    What is suspected of a bar that is missed.
+    The suspected cause of a missed bar.
 
     Attributes:
         of: Pattern of the bars' names.
         suspected: The mechanism.
-        experiment: What would decide.
+        experiment: The experiment that would decide.
     """
 
     of: str
@@ -166,7 +166,7 @@ DOUBTS: Final = (
         " the sample's own CTAs; the mean of exact runs whose DRAM answers some cycles later or earlier",
     ),
 )
-"""What is suspected, in the order in which it is looked for."""
+"""Suspected causes. The first one whose pattern matches counts."""
 
 NOT_MEASURED: Final = (
     "Speed over that of the committed bench is held by turns of two trees on one machine (`bench.md`).",
@@ -175,10 +175,10 @@ NOT_MEASURED: Final = (
 
 def bars(reports: Path) -> Iterator[CycleBar]:
     """
-    Yield every bar with what the reports say of it.
+    Yield every bar with its figure from the reports.
 
     Raises:
-        CannotRun: A report is missing, or says nothing of a bar.
+        CannotRun: A report is missing, or lacks the figure of a bar.
     """
     for bar in _bars(reports):
         doubt = next((one for one in DOUBTS if re.search(one.of, bar.what)), None)
@@ -247,7 +247,7 @@ class _Validation(NamedTuple):
     report: Any
 
     def at(self, *keys: str) -> Any:
-        """Return what it has under some keys."""
+        """Return the value under nested keys."""
         found = self.report
         for key in keys:
             if not isinstance(found, dict) or found.get(key) is None:
@@ -264,7 +264,7 @@ def _validation(path: Path) -> _Validation:
 
 
 def _stated(path: Path, pattern: str) -> tuple[str, ...]:
-    """Return what a page states, as a pattern's groups."""
+    """Return the groups of a pattern that matches the text of a page."""
     try:
         found = re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""CUTLASS's own kernels, measured: rows of committed files as scenarios of their configurations with counters."""
+"""CUTLASS's own kernels, measured: reads rows of committed files as scenarios with counters."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ FUSED_ATTENTION = "fmha"
 
 
 def committed_rows() -> tuple[Path, ...]:
-    """Return the committed files of rows, as far as the source tree is here."""
+    """Return the committed files of rows; none outside a source tree."""
     files = (golden_folder() / name for name in ("cutlass_h200.json", "cutlass_fmha_h200.json"))
     return tuple(path for path in files if path.is_file())
 
@@ -42,11 +42,11 @@ def rows_of(files: Sequence[Path]) -> tuple[Mapping[str, Any], ...]:
 
 def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
     """
-    Read CUTLASS's kernels. They are simulated with the estimated streams of CUTLASS's code.
+    Read CUTLASS's kernels, to be simulated with the estimated streams of CUTLASS's code.
 
     Args:
         files: JSON files with measured rows under ``rows``.
-        sms: SMs of the GPU that they were measured on.
+        sms: SMs of the GPU of the measurement.
 
     Raises:
         CannotRun: A file cannot be read, or has no rows.
@@ -55,7 +55,7 @@ def cutlass_rows(files: Sequence[Path], sms: int) -> tuple[Measured, ...]:
 
 
 def problem_of(one: Measured) -> str:
-    """Return the problem of a row, without how it is computed, as text."""
+    """Return the problem of a row, without its kernel, as text."""
     problem = {key: value for key, value in one.scenario["problem"].items() if not key.startswith("alignment")}
     return json.dumps(problem, sort_keys=True)
 
@@ -85,7 +85,7 @@ def _resolved(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_of(row: Mapping[str, Any]) -> str:
-    """Return a name that no other row has: the kernel's, and the problem's extents."""
+    """Return a unique name of a row: the kernel's name and the problem's extents."""
     extents = [row[key] for key in "MNK" if key in row] if row["kind"] == "gemm" else _extents(row)
     return f"{row['name']} {'x'.join(map(str, extents))}" + (" causal" if row.get("causal") else "")
 

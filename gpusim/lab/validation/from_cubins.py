@@ -32,14 +32,14 @@ from gpusim.verbs.simulate import simulate
 @dataclass(frozen=True, slots=True)
 class BuiltKernel:
     """
-    One of CUTLASS's kernels, as it was built and as it was measured.
+    One of CUTLASS's kernels, built and measured.
 
     Attributes:
         name: Its name in the rows.
         registers: Registers of a thread: built, and measured.
         shared_bytes: Shared memory of a CTA: of the schedule, and measured.
-        observations: Its rows, measured and simulated from the machine code; none where the two kernels differ.
-        refusal: Why it was not built, or does not do what the schedule says; empty where it does.
+        observations: Its rows, measured and simulated from the machine code; empty if the two kernels differ.
+        refusal: Why it was not built, or how it differs from the schedule; empty otherwise.
     """
 
     name: str
@@ -50,7 +50,7 @@ class BuiltKernel:
 
     @property
     def counts(self) -> bool:
-        """Whether it is the kernel that was measured, as far as registers and shared bytes tell."""
+        """Whether it has the registers and the shared bytes of the measured kernel."""
         return not self.refusal and len(set(self.registers)) == len(set(self.shared_bytes)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Simulates what was measured, many kernels at a time, and sets every figure that both have beside each other."""
+"""Simulates measured kernels, many at a time, and pairs every figure that measurement and simulation both have."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ TRAFFIC: Final = {
     "lts writes": ("lts__t_sectors_op_write.sum",),
     "DRAM bytes": ("dram__bytes_read.sum", "dram__bytes_write.sum"),
 }
-"""Figures of traffic, and the counters whose sum each is. A counter that the simulation lacks is left out of both."""
+"""Figures of traffic, each a sum of counters. A counter that the simulation lacks is left out of both sums."""
 
 BUSY: Final = 0.4
-"""A resource bounds a kernel if it is the busiest one, and busy for at least this share of the elapsed cycles."""
+"""Share of the elapsed cycles from which the busiest resource bounds a kernel."""
 
 PROGRESS_EVERY: Final = 50
-"""Simulations after which a line says how many are done."""
+"""Number of simulations between two lines on progress."""
 
 KIND_AND_SIZE: Final = "kind and size"
 KIND_FROM_SIZE: Final = ": "
-"""What stands between the two in the name of a group of one kind and size."""
+"""Separator of kind and size in the name of a group."""
 
 SUMMED_EXTENT: Final = {"gemm": "k", "conv2d_fprop": "c", "conv2d_dgrad": "k", "attention": "keys"}
 """Key of the extent that determines how many k tiles (or key blocks) a CTA has, by kind of problem."""
@@ -56,12 +56,12 @@ class FigurePair(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Measured:
     """
-    What was measured of one kernel, whoever wrote it.
+    The measurement of one kernel, of gpusim's or of CUTLASS's.
 
     Attributes:
         name: Name of the record.
         scenario: The resolved scenario, as plain data.
-        counters: Values of a cold launch, by full ncu metric name; a record's cycles are medians of several.
+        counters: Values of a cold launch, by full ncu metric name; the cycles of a record are medians of several.
         sms: SMs of the GPU.
     """
 
@@ -83,7 +83,7 @@ class Observation:
         figures: Figures of time and traffic.
         stalls: Share of all warp cycles by stall reason.
         alike: Text that is equal for two kernels that differ only in the length of the sum.
-        k_tiles: k tiles (or key blocks) that a CTA walks, after one another.
+        k_tiles: k tiles (or key blocks) of a CTA.
         waves: CTAs of the grid over those that the chip holds.
     """
 
@@ -106,16 +106,16 @@ def observe(
     say: Callable[[str], None],
 ) -> Iterator[Observation]:
     """
-    Simulate every kernel with every stream, and yield what was measured beside it, in the order given.
+    Simulate every kernel with every stream, and yield each beside its measurement, in the given order.
 
-    A kernel without such a stream is left out, and so is one whose mma.sync is emulated (D27).
+    A kernel without such a stream is left out, and so is a kernel whose mma.sync is emulated (D27).
 
     Args:
         measured: Kernels with their counters.
         streams: Origins of streams.
         exact: As of ``simulate``.
         jobs: Processes; 1 simulates in this one.
-        say: Called with a line on progress, and for each stream that some kernels do not have; it names no kernel.
+        say: Called with a line on progress, and for each stream that some kernels lack. No line names a kernel.
     """
     asked = [(one, stream) for one in measured for stream in streams]
     if jobs == 1:
@@ -138,7 +138,7 @@ def observe(
 
 
 def _simulated(data: dict[str, Any], name: str, stream: StreamOrigin, exact: bool | None) -> Result | None:
-    """Return the result; None where the kernel has no such stream."""
+    """Return the result; None if the kernel has no such stream."""
     try:
         return simulate(parse_scenario(data, name), exact=exact, stream=stream)[0]
     except (BadInput, CannotRun):
@@ -146,7 +146,7 @@ def _simulated(data: dict[str, Any], name: str, stream: StreamOrigin, exact: boo
 
 
 def observation(measured: Measured, result: Result) -> Observation:
-    """Set a measured kernel beside its simulation."""
+    """Pair a measured kernel with its simulation."""
     counters, machine = measured.counters, load_machine(measured.scenario["machine"])
     figures = {
         "elapsed": (counters.get(ELAPSED), result.cycles.elapsed),
@@ -189,9 +189,10 @@ def _both(metrics: Sequence[str], counters: Mapping[str, float], result: Result)
 
 def bound_of(counters: Mapping[str, float], machine: Machine) -> str:
     """
-    Return what bounds a kernel by its own counters: tensor core, L2, DRAM, or latency where nothing is busy.
+    Return what bounds a kernel by its own counters: tensor core, L2, DRAM, or latency if nothing is busy.
 
-    The tensor core's share is ncu's, of the active cycles; the others are bytes over what the elapsed cycles allow.
+    The tensor core's share is ncu's, of the active cycles. The others are bytes over the peak bytes of the elapsed
+    cycles.
     """
     elapsed = counters.get(ELAPSED, 0.0)
     if not elapsed:
@@ -209,12 +210,12 @@ def bound_of(counters: Mapping[str, float], machine: Machine) -> str:
 
 
 def k_tiles(scenario: Mapping[str, Any]) -> int:
-    """Return the k tiles that a CTA walks; for attention, the key blocks."""
+    """Return the number of k tiles of a CTA; for attention, of key blocks."""
     keys = scenario["kernel"].get("keys_per_block")
     if keys:
         return ceil_div(int(scenario["problem"]["keys"]), int(keys))
     kernel = dict(scenario["kernel"])
-    kernel.pop("code", None)  # whose code it is makes no difference to its k tiles
+    kernel.pop("code", None)  # CUTLASS's code has the same k tiles
     parsed = parse_scenario({**scenario, "kernel": kernel}, "a record")
     return family_of(parsed).cuda.specialisations(parsed, "plain")[0].k_iterations
 
@@ -223,7 +224,7 @@ def alike(scenario: Mapping[str, Any]) -> str:
     """
     Return a text of the scenario without the extent of its sum, and without leading dimensions that follow from it.
 
-    Causal attention has none of its own, because its key blocks do not grow with the keys: "".
+    The text is empty for causal attention, because its key blocks do not grow with the keys.
     """
     problem = dict(scenario["problem"])
     if problem.get("mask", "none") != "none" or problem.get("key_lengths"):

@@ -1,4 +1,4 @@
-"""Means, percentiles and worst cases of errors over many kernels; it knows no kernel but by name."""
+"""Means, percentiles and worst cases of errors over many kernels. It knows only the kernels' names."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ LEAST_SHARE: Final = 0.01
 """A stall reason counts for a kernel if its measured or simulated share is at least this."""
 
 NOT_A_STALL: Final = "selected"
-"""The share of warp cycles in which the warp issues; it is no reason of a stall."""
+"""The share of warp cycles in which the warp issues; it is not a stall reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class ErrorSummary:
 
 def summarise(errors: Mapping[str, float]) -> ErrorSummary:
     """
-    Summarise errors by name of the kernel; there is at least one.
+    Summarise errors, given by the kernel's name.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There are no errors.
     """
     absolute = np.abs(np.array(list(errors.values())))
     worst = max(errors, key=lambda name: abs(errors[name]))
@@ -67,7 +67,7 @@ def summarise(errors: Mapping[str, float]) -> ErrorSummary:
 
 
 def summary_of(observations: Iterable[Observation], figure: str) -> ErrorSummary | None:
-    """Summarise the errors of a figure over those kernels that have it; None where none has."""
+    """Summarise the errors of a figure over the kernels that have it; None if none has."""
     errors = {one.name: one.figures[figure].error for one in observations if figure in one.figures}
     return summarise(errors) if errors else None
 
@@ -100,7 +100,7 @@ class StallSummary:
 
 
 def stall_summary(observations: Iterable[Observation]) -> StallSummary | None:
-    """Summarise the stalls of those kernels that have some; None where none has."""
+    """Summarise the stalls of the kernels that have some; None if none has."""
     having = [one.stalls for one in observations if one.stalls]
     if not having:
         return None
@@ -129,7 +129,7 @@ class KTile:
     Attributes:
         names: The two records, the shorter sum first.
         stream: Origin of the stream.
-        tiles: Difference in k tiles of a CTA, times the rounds of CTAs that an SM's slots make.
+        tiles: Difference in k tiles of a CTA, times the rounds of CTAs on an SM.
         figures: Cycles of one k tile, from elapsed and from active cycles.
     """
 
@@ -141,9 +141,9 @@ class KTile:
 
 def k_tile_pairs(observations: Iterable[Observation]) -> tuple[KTile, ...]:
     """
-    Return the steady k tile of every two neighbours in the length of the sum, among kernels otherwise equal.
+    Return the steady k tile of every two kernels that are neighbours in the length of the sum and equal otherwise.
 
-    A pair whose measured difference is not positive says nothing and is left out.
+    A pair is left out if its measured difference is not positive.
     """
     families: defaultdict[tuple[str, str], list[Observation]] = defaultdict(list)
     for one in observations:
@@ -179,7 +179,7 @@ def _pair(less: Observation, more: Observation) -> KTile:
 
 def best_of_each(observations: Sequence[Observation], problem_of: Mapping[str, str]) -> list[float]:
     """
-    Return, for each problem with two kernels or more, how much slower the predicted best is than the true best.
+    Return how much slower the predicted best kernel is than the true best, for each problem with several kernels.
 
     Args:
         observations: Kernels of one stream.

@@ -1,4 +1,4 @@
-"""From the committed reports of validation, the errors by group of kernels that ship with gpusim."""
+"""Takes the errors by group of kernels, which ship with gpusim, from the committed reports of validation."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from gpusim.lab.validation.observe import KIND_AND_SIZE, KIND_FROM_SIZE
 from gpusim.results.trust import VALIDATED, Validated, ValidatedHalf, validated_text
 
 REPORTS = ("held_out.json", "development.json")
-"""Reports of either half, beside each other in a folder."""
+"""Reports of both halves, in one folder."""
 
 
 def write_trust(folder: Path, file: Path) -> None:
     """
-    Write what the reports of a folder say of groups of kernels to the file that ships.
+    Write the errors of groups of kernels from a folder's reports to the file that ships.
 
     Args:
         folder: Folder of the reports; one of them may be missing.

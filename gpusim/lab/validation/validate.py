@@ -1,4 +1,4 @@
-"""Validates simulated time over the records of one half; it answers with data, and prints and draws nothing."""
+"""Validates simulated time over the records of one half. It returns data, and prints and draws nothing."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,13 +37,13 @@ GROUPINGS: Final = ("kind", "size", KIND_AND_SIZE, "bound", "stages")
 """The tables that divide the kernels."""
 
 FEWEST_SHOWN: Final = 5
-"""A group of held-out records is shown if it has at least so many: a smaller one would show rows."""
+"""Least number of records of a shown held-out group: a smaller one would show rows."""
 
 BEST_WITHIN: Final = 0.03
-"""A predicted best kernel is as good as the true best one within this share of its cycles."""
+"""Share of the best kernel's cycles by which the predicted best may be slower and still count as right."""
 
 _CUTLASS_STREAMS: tuple[StreamOrigin, ...] = ("estimated",)
-"""CUTLASS's code is not here: its kernels have estimated streams alone."""
+"""CUTLASS's kernels have only estimated streams here, because gpusim does not ship CUTLASS's code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class StreamValidation:
     Attributes:
         overall: Errors by figure.
         groups: By grouping, group and figure of time: errors.
-        stalls: Stall reasons; None where none was measured.
+        stalls: Stall reasons; None if none was measured.
         k_tiles: Errors of the steady k tile by figure of time, over all pairs.
-        pairs: The pairs; none if they may not be shown.
+        pairs: The pairs; empty if they may not be shown.
     """
 
     overall: Mapping[str, ErrorSummary]
@@ -69,7 +69,7 @@ class StreamValidation:
 @dataclass(frozen=True, slots=True)
 class CutlassValidation:
     """
-    CUTLASS's own kernels beside their simulation from the configuration alone.
+    CUTLASS's own kernels and their simulation from the configuration alone.
 
     Attributes:
         errors: Errors by stream and figure.
@@ -88,13 +88,13 @@ class Validation:
     The answer of one validation.
 
     Attributes:
-        half: The half it is of.
+        half: The half of its records.
         gpu: Folder of the records.
         mode: "default", "exact" or "sampled".
         records: Number of records.
         streams: By origin of streams.
-        cutlass: CUTLASS's kernels; None where they were not asked for.
-        rows: Every kernel; none if they may not be shown.
+        cutlass: CUTLASS's kernels; None if they were not requested.
+        rows: Every kernel; empty if rows may not be shown.
     """
 
     half: Half
@@ -116,8 +116,8 @@ def records_of(half: Half, gpu: str, only: Sequence[str]) -> tuple[Measured, ...
         only: Patterns of names such as ``gemm_*``; none accepts all.
 
     Raises:
-        BadInput: A record stands in no half.
-        CannotRun: There is none.
+        BadInput: A record is in no half.
+        CannotRun: There are no such records.
     """
     folder, halves = measured_folder() / gpu, load_halves()
     paths = [path for path in sorted(folder.glob("*.json")) if halves.half(path.stem) == half and _chosen(path, only)]
@@ -158,7 +158,7 @@ def validate(
         streams: Origins of streams.
         exact: As of ``simulate``.
         jobs: Processes.
-        show_rows: Keep rows, pairs, names of worst kernels and groups of a few. False for held-out records.
+        show_rows: Keep rows, pairs, names of worst kernels and small groups. False for held-out records.
         cutlass_files: Files with CUTLASS's rows.
         say: Called with a line about kernels that have no stream.
 
@@ -220,8 +220,8 @@ def shown_sizes(kinds: Mapping[str, int], sizes: Mapping[str, int]) -> set[str]:
     """
     Return the groups of one kind and size that may be shown beside the groups of one kind.
 
-    What a kind's shown sizes leave of it must not be a few kernels, for their error would follow from the others'. So
-    its smallest sizes are left out, until what is left is nothing or at least ``FEWEST_SHOWN``.
+    The error of the kernels that are not shown follows from the error of the kind and those of its shown sizes. So they
+    must not be a few: the smallest sizes are left out until the kernels not shown are none or ``FEWEST_SHOWN``.
 
     Args:
         kinds: Number of kernels of each kind.
