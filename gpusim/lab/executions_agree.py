@@ -37,16 +37,16 @@ MOST_INSTRUCTIONS = 3_000_000
 
 class Twins(Chip):
     """
-    An interpreted chip with another one beside it, which is handed the same CTAs and must do the same.
+    An interpreted chip and another one, which gets the same CTAs and must give the same answers.
 
-    Every CTA is watched. When one ends, the rows that both have logged since the last end are compared and forgotten.
+    Every CTA is watched. When one ends, the rows that both have logged since the last end are compared and dropped.
 
     Args:
         other: The module of the other core.
         figures, code, data, sms, slots, share: As of ``Chip``.
 
     Attributes:
-        compared: Rows of the logs that were compared.
+        compared: Number of compared rows of the logs.
     """
 
     def __init__(  # noqa: PLR0917 - as of the chip
@@ -63,10 +63,10 @@ class Twins(Chip):
 
     def run(self) -> int:
         """
-        Let both chips go on until a CTA ends; return its number.
+        Run both chips until a CTA ends; return its number.
 
         Raises:
-            CheckFailed: They did not do the same. The message has the first row that differs.
+            CheckFailed: The chips differ. The message has the first row that differs.
         """
         cta, other = super().run(), self._other
         found = (other.run(), other.now, other.ended_sm, other.ended_launched, other.ended_at)
@@ -78,7 +78,7 @@ class Twins(Chip):
         return cta
 
     def _compare_rows(self, log: str, interpreted: list[list[int]], compiled: list[list[int]]) -> None:
-        """Compare what both chips have logged since the last end."""
+        """Compare the rows that both chips have logged since the last end of a CTA."""
         for number, (own, row) in enumerate(zip(interpreted, compiled, strict=False)):
             if own != row:
                 raise CheckFailed(f"row {number} of the {log} since the last end is {own} interpreted, {row} compiled")
@@ -87,10 +87,10 @@ class Twins(Chip):
 
     def compare_totals(self) -> None:
         """
-        Compare what both chips have counted.
+        Compare the counters of both chips.
 
         Raises:
-            CheckFailed: It is not the same.
+            CheckFailed: The counters differ.
         """
         other = self._other
         _must_equal("instructions", self.smsp.instructions, other.smsp.instructions)
@@ -109,7 +109,7 @@ def _must_equal(what: str, interpreted: object, compiled: object) -> None:
 @dataclass(frozen=True, slots=True)
 class RanAlike:
     """
-    A scenario whose launches both executions ran alike.
+    A scenario whose launches have equal logs in both executions.
 
     Attributes:
         name: Name of the scenario.
@@ -126,7 +126,7 @@ class RanAlike:
 
 def launches_of(scenario: Scenario) -> tuple[Launch, ...]:
     """
-    Return the launches of a scenario, with compiled streams where they come with gpusim.
+    Return the launches of a scenario, with compiled streams if they ship.
 
     Raises:
         BadInput: Its machine cannot run them, or has no figures for them.
@@ -152,7 +152,7 @@ def agreement(name: str, launches: Sequence[Launch], compiled: ModuleType) -> Ra
     Args:
         name: Name of the scenario.
         launches: Its launches.
-        compiled: The module that is held to the interpreted one.
+        compiled: The module that is compared with the interpreted one.
 
     Raises:
         CheckFailed: The executions differ.
@@ -181,7 +181,7 @@ def agreements(files: Sequence[Path], most: int, compiled: ModuleType) -> Iterat
     Args:
         files: The scenarios.
         most: Most warp instructions of a scenario that is run.
-        compiled: The module that is held to the interpreted one.
+        compiled: The module that is compared with the interpreted one.
 
     Raises:
         CheckFailed: The executions differ.
@@ -231,7 +231,7 @@ def agreement_table(rows: Sequence[RanAlike], left_out: Sequence[str], host: Hos
 
 
 def _compared_scenarios() -> list[Path]:
-    """Return the scenarios that are measured on hardware, without those that only judge simulated time."""
+    """Return the scenarios that are measured on hardware, without those for validation only."""
     apart = set(validation_scenarios())
     return [path for path in recordable_scenarios() if path not in apart]
 

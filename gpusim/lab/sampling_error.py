@@ -14,13 +14,13 @@ from gpusim.lab.sampling_problems import DRAWING_SEED, DRAWN, PROBLEM_HALVES, Pr
 from gpusim.sim.launch import Outcome, simulate_launch, simulate_sample
 
 EXACT_ANSWERS: Final = Path("reports/sampling_exact.json")
-"""The problems and their exact answers: a quarter of an hour's work, so they are kept."""
+"""File of the problems and their exact answers. They take a quarter of an hour, so they are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """
-    What an exact simulation of a problem's launch found.
+    The answer of an exact simulation of a problem's launch.
 
     Attributes:
         instructions: Warp instructions of the launch.
@@ -39,13 +39,13 @@ class Exact:
 @dataclass(frozen=True, slots=True)
 class SampledRow:
     """
-    A sampled launch beside the exact one.
+    A sampled launch and the exact one.
 
     Attributes:
         problem: The problem.
         exact: The exact answer.
-        sampled: The sample's, also of a launch that is simulated whole because its sample is in doubt.
-        whole: What the sample cannot tell, so that the launch is simulated whole; empty where it is sampled.
+        sampled: The sample's answer, even if the sample is in doubt and the launch is simulated whole.
+        whole: Why the launch is simulated whole; empty if it is sampled.
     """
 
     problem: Problem
@@ -70,13 +70,13 @@ class SampledRow:
 
     @property
     def within(self) -> bool:
-        """Whether the cycles and the bytes of the sample are as near as it claims."""
+        """Whether the cycles and the bytes of the sample are within the error that it states."""
         one = self.sampled
         return abs(self.elapsed) <= one.elapsed_error_percent and abs(self.dram) <= one.dram_error_percent
 
 
 def read_exact(path: Path = EXACT_ANSWERS) -> list[tuple[Problem, Exact]]:
-    """Return the problems that are kept with their exact answers."""
+    """Return the problems of a file with their exact answers."""
     kept = json.loads(path.read_text(encoding="utf-8"))
     return [(Problem(one["number"], one["name"], one["scenario"]), Exact(**one["exact"])) for one in kept["problems"]]
 
@@ -89,7 +89,7 @@ def simulate_exact(problem: Problem) -> Exact:
 
 
 def write_exact(answers: Sequence[tuple[Problem, Exact]], path: Path) -> None:
-    """Keep problems with their exact answers."""
+    """Write problems and their exact answers to a file."""
     rows = [
         {"number": problem.number, "name": problem.name, "scenario": problem.scenario, "exact": asdict(exact)}
         for problem, exact in answers

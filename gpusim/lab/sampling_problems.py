@@ -1,4 +1,4 @@
-"""The problems that sampled launches are compared on: drawn by a rule and a seed, never chosen by their outcome."""
+"""The problems for the comparison of sampled launches: drawn by a rule and a seed, never chosen by their outcome."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from gpusim.sim.launch import Launch
 from gpusim.verbs.simulate import launch_of
 
 ProblemHalf: TypeAlias = Literal["development", "held-out"]
-"""Problems that the model may be worked on with, and those that are looked at when it is done."""
+"""Problems for work on the model, and problems that are looked at only when it is done."""
 
 PROBLEM_HALVES: Final[tuple[ProblemHalf, ...]] = get_args(ProblemHalf)
 
@@ -23,7 +23,7 @@ DRAWN: Final = 60
 
 SMALLEST_DRAWN: Final = 60_000_000
 LARGEST_DRAWN: Final = 400_000_000
-"""Warp instructions of a problem: fewer are simulated whole by default, and more take long to simulate exactly."""
+"""Limits of a problem's warp instructions: smaller launches are never sampled, larger ones take long to simulate."""
 
 DRAWN_MACHINES: Final = ("a100", "rtx4090", "t4", "h200", "rtx3090", "l40s", "h100_sxm", "rtx3060", "h100_pcie")
 
@@ -45,8 +45,8 @@ class Problem:
     A problem of the list.
 
     Attributes:
-        number: Its place in the list.
-        name: What it is, in words.
+        number: Its index in the list.
+        name: The problem in words.
         scenario: The scenario.
     """
 
@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def half(self) -> ProblemHalf:
-        """Which half it is of: those at even places are to work with, so that each machine has some of both."""
+        """Its half: even indices are development, so each machine has some of both."""
         return "held-out" if self.number % 2 else "development"
 
 
@@ -64,10 +64,10 @@ def problems() -> Iterator[Problem]:
     """
     Draw the problems.
 
-    Place n is of machine n modulo nine. Kind, tile, stages, order of CTAs and types are drawn evenly, extents evenly by
-    their logarithms. What the machine refuses is drawn again, and so is what has fewer than ``SMALLEST_DRAWN`` warp
-    instructions or more than ``LARGEST_DRAWN``. Of others one is kept as often as ``SMALLEST_DRAWN`` over its
-    instructions says, so that most of them are small.
+    Problem n is for machine n modulo nine. Kind, tile, stages, order of CTAs and types are drawn uniformly, extents
+    uniformly by their logarithms. A problem is drawn again if the machine refuses it, or if it has fewer than
+    ``SMALLEST_DRAWN`` warp instructions or more than ``LARGEST_DRAWN``. Any other problem is kept with the probability
+    ``SMALLEST_DRAWN`` over its instructions, so most problems are small.
     """
     random = Random(DRAWING_SEED)  # noqa: S311 - a list, no secret
     for number in range(DRAWN):
@@ -87,7 +87,7 @@ def launch(scenario: Scenario) -> Launch:
 
 
 def instructions_of(scenario: Mapping[str, Any]) -> int:
-    """Return the warp instructions of a scenario; 0 where the machine refuses it."""
+    """Return the warp instructions of a scenario; 0 if the machine refuses it."""
     try:
         read = parse_scenario(scenario, "drawn")
         kernel = family_of(read).timing.timed_kernels(read, load_machine(read.machine))[0]
@@ -107,7 +107,7 @@ def _drawn(random: Random, machine: str) -> tuple[str, dict[str, Any]]:
 
 
 def _between(random: Random, least: int, most: int, multiple: int) -> int:
-    """Draw a multiple of a number, evenly by its logarithm."""
+    """Draw a multiple of a number, uniformly by its logarithm."""
     return max(1, round(exp(random.uniform(log(least), log(most))) / multiple)) * multiple
 
 
@@ -137,7 +137,7 @@ def _gemm(random: Random, machine: str) -> tuple[str, dict[str, Any]]:
 
 
 def _types(machine: str) -> Sequence[tuple[int, dict[str, str], tuple[int, int, int]]]:
-    """Return bits of an element, types and mma.sync that a machine can have."""
+    """Return the element bits, types and mma.sync that a machine supports."""
     f16 = {"ab": "f16", "accumulator": "f32", "output": "f16"}
     f32 = {"ab": "f16", "accumulator": "f32", "output": "f32"}
     s8 = {"ab": "s8", "accumulator": "s32", "output": "s32"}

@@ -26,7 +26,7 @@ from gpusim.results.provenance import changed_files, clean, is_dirty
 REPEATS = 5
 
 PARTS = ("scenarios", "growth", "loops", "others", "verify")
-"""What can be measured on its own."""
+"""Parts of the bench, each of which can be measured alone."""
 
 FIGURES, PAGE = "bench.json", "bench.md"
 """Names of the files of a report."""
@@ -34,17 +34,17 @@ FIGURES, PAGE = "bench.json", "bench.md"
 
 def measure_bench(host: Host, names: Sequence[str], parts: Sequence[str], repeats: int) -> Iterator[BenchReport]:
     """
-    Measure, and yield what each case, loop or command has found as soon as it has.
+    Measure, and yield the figures of each case, loop or command when it ends.
 
     Args:
-        host: The machine at hand and the commit.
-        names: Scenarios; none stands for those that are reported.
-        parts: Of ``PARTS``.
+        host: This host, with the commit.
+        names: Scenarios; empty for all reported ones.
+        parts: Parts, of ``PARTS``.
         repeats: Processes of each figure.
 
     Raises:
         CannotRun: A process failed.
-        CheckFailed: A result is not of the mode or the execution that was asked for.
+        CheckFailed: A result has another mode or execution than requested.
     """
     with tempfile.TemporaryDirectory() as work:
         folder, say = Path(work), say_on_stderr
@@ -63,22 +63,22 @@ def measure_bench(host: Host, names: Sequence[str], parts: Sequence[str], repeat
 
 
 def without_own_changes(host: Host, folder: Path | None) -> Host:
-    """Return a host whose commit counts as unchanged where nothing but a folder's report differs from it."""
+    """Return a host whose commit counts as unchanged if only a folder's report differs from it."""
     if folder is None or not is_dirty(host.commit):
         return host
     own = {(folder / name).resolve() for name in (FIGURES, PAGE)}
     changed = set(changed_files())
-    # Without git nothing says what differs.
+    # Without git the changed files are not known.
     return replace(host, commit=clean(host.commit)) if changed and changed <= own else host
 
 
 def kept_report(folder: Path | None, host: Host) -> BenchReport:
     """
-    Return the report of a folder, to which what is measured is added; an empty one where that is of another machine.
+    Return the report of a folder, to which new figures are added; an empty one if it is of another host.
 
     Args:
-        folder: Folder of bench.json; None where nothing is kept.
-        host: The machine at hand and the commit.
+        folder: Folder of bench.json; None if no report is kept.
+        host: This host, with the commit.
 
     Raises:
         BadInput: The report is of another schema.

@@ -1,4 +1,4 @@
-"""The bars that gpusim's speed is held to, and what a report says of each."""
+"""The bars for gpusim's speed, with the figure of a report for each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ POINTS_A_SECOND = {1024: 40, 2048: 20, 4096: 4}
 @dataclass(frozen=True, slots=True)
 class Bar:
     """
-    One bar, and the figure that is held to it.
+    One bar, and the figure that must meet it.
 
     Attributes:
         what: The figure, in words.
         wanted: The bar, in words.
-        measured: The figure; None where the report does not have it.
+        measured: The figure; None if the report lacks it.
         limit: The bar.
-        at_least: Whether the figure must not be below the bar; else it must not be above.
+        at_least: Whether the bar is a minimum; else it is a maximum.
     """
 
     what: str
@@ -68,7 +68,7 @@ def ratio_of(report: BenchReport, name: str) -> float | None:
 
 
 def bars(report: BenchReport) -> Iterator[Bar]:
-    """Yield every bar with what a report says of it."""
+    """Yield every bar with its figure from a report."""
     for name in RATED:
         row = report.run_of(name, "exact")
         rate = row.rate if row else None

@@ -1,4 +1,4 @@
-"""A report on speed as markdown: the bars, the tables of costs, and what peers have published."""
+"""A report on speed as markdown: the bars, the tables of costs, and published figures of peers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -73,7 +73,7 @@ def _bar_cells(report: BenchReport) -> Iterator[tuple[str, ...]]:
 
 
 def _figure(value: float) -> str:
-    """Return a figure in digits enough to be held to a bar."""
+    """Return a figure with enough digits to compare it with a bar."""
     if value >= 1e6:
         return f"{value / 1e6:.1f} million"
     return f"{value:.0f}" if value >= 100 else f"{value:.2f}"

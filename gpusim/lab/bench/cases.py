@@ -1,4 +1,4 @@
-"""What the bench runs: scenarios by name, settings, modes and executions, and the tables they belong to."""
+"""The cases of the bench: scenarios by name, settings, modes and executions, with their tables."""
 
 import re
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ LARGEST_K = 65_536
 _MOST_EXACT_K = 4096
 _MOST_EXACT_EXTENT = 8192
 _LONG = ("gemm_4096", "attention_64x64", "flash_128x64")
-"""Scenarios that the interpreted core executes for a minute or more: once, and in a quick bench not at all."""
+"""Scenarios that take the interpreted core a minute or more: it runs them once, and not at all in a quick bench."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchCase:
     """
-    One thing to run, on each of its executions in turn.
+    One case, which runs on each of its executions in turn.
 
     Attributes:
         table: The table of its rows.
@@ -51,7 +51,7 @@ class BenchCase:
     figures: bool = False
 
     def runs(self, engine: str, repeats: int) -> int:
-        """Return the number of processes on one execution, of ``repeats`` asked for; one is too few for a long run."""
+        """Return the number of processes on one execution: ``repeats``, but one or none for a long run."""
         if engine == "interpreted" and self.mode == "exact" and self.scenario in _LONG:
             return int(repeats > 1)
         return repeats
@@ -89,7 +89,7 @@ def growth_cases(folder: Path) -> Iterator[BenchCase]:
     Yield the cases that grow in K, in CTAs and in SMs.
 
     Args:
-        folder: Where machine files are written.
+        folder: Folder for machine files.
     """
     for k in (1024, 4096, 16_384, LARGEST_K):
         for mode in _modes(exact=k <= _MOST_EXACT_K):
@@ -113,7 +113,7 @@ def machine_with(sms: int, folder: Path) -> Path:
     Write the machine file of an H200 with another number of SMs, and groups of SMs in proportion; return its path.
 
     Raises:
-        CannotRun: The shipped file does not have its SMs, or the groups of them, where they are looked for.
+        CannotRun: The shipped file has its SMs, or their groups, in another form.
     """
     source = Path(__file__).parents[2] / "machine" / "h200.toml"
     text = source.read_text(encoding="utf-8")
@@ -132,7 +132,7 @@ def machine_with(sms: int, folder: Path) -> Path:
 
 
 def _in_proportion(machine: Machine, sms: int) -> list[int]:
-    """Return the sizes of a machine's groups of SMs, the one that is ahead first, as if it had so many SMs."""
+    """Return the sizes of a machine's groups of SMs, the first group first, scaled to ``sms``."""
     units = machine.launch.units
     if units is None:
         raise CannotRun(f"{machine.name} has no launch.units")

@@ -23,7 +23,7 @@ OTHERS = {
     "import gpusim.verbs.verify": ("-c", "import gpusim.verbs.verify"),
     "gpusim run conv_9_k_tiles": ("-m", "gpusim", "run", "conv_9_k_tiles", "--no-figures", "--force", "--out", "{out}"),
 }
-"""What a user waits for before anything is simulated, and the smallest run."""
+"""Commands that a user waits for before any simulation, and the smallest run."""
 
 LOOPS = {1024: 12, 2048: 12, 4096: 6}
 """M and N, and points of a loop after the first."""
@@ -33,17 +33,17 @@ _Say = Callable[[str], None]
 
 def measure_case(case: BenchCase, repeats: int, folder: Path, say: _Say) -> Iterator[RunRow]:
     """
-    Run a case on each of its executions in turn, again and again, so that all meet the same machine.
+    Run a case on each of its executions in turn, repeatedly, so that the host's load affects all alike.
 
     Args:
-        case: What to run.
+        case: The case.
         repeats: Processes on each execution.
-        folder: Where runs are written.
+        folder: Folder for the runs.
         say: Called with a line about each process.
 
     Raises:
         CannotRun: A run failed.
-        CheckFailed: The result is not of the mode or the execution that was asked for.
+        CheckFailed: The result has another mode or execution than requested.
     """
     found: dict[str, list[tuple[Cost, dict[str, Any]]]] = {engine: [] for engine in case.engines}
     for turn in range(repeats):
@@ -82,7 +82,7 @@ def run_row(case: BenchCase, engine: str, processes: Sequence[tuple[Cost, dict[s
     Return the row of a case on one execution, from the cost and the result.json of its processes.
 
     Raises:
-        CheckFailed: The result is not of the mode or the execution that was asked for.
+        CheckFailed: The result has another mode or execution than requested.
     """
     cost = median_cost([cost for cost, _ in processes])
     results = [result for _, result in processes]

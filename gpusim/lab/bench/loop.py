@@ -28,7 +28,7 @@ def problem_of(size: int, point: int) -> dict[str, Any]:
 
 def loop(size: int, points: int) -> tuple[float, float]:
     """
-    Sample GEMMs of SIZE x SIZE x K, no two of them alike, so that none can take over the answer of another.
+    Sample GEMMs of SIZE x SIZE x K, no two of them equal, so that no answer can be reused.
 
     Streams are estimated, no pictures are drawn, nothing is written.
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Peer:
     """
-    What was published about a simulator.
+    The published figures of a simulator.
 
     Attributes:
         name: The simulator.
         speed: Its speed, as published; KIPS are thousands of warp instructions a second.
         error: Its error against hardware, as published, and on what.
-        source: Where both were published; ``quoted`` where the source itself was not read.
+        source: The publication of both; ``quoted`` if another publication quotes it.
     """
 
     name: str

@@ -21,7 +21,7 @@ from gpusim.sim import run
 from gpusim.verbs.simulate import simulate
 
 MOST_SECONDS: Final = 3.0
-"""Most seconds of the processor's time that a preparation may take, the core's own execution left out."""
+"""Most CPU seconds of a preparation, without the core's own execution."""
 
 _HALVES = {"ab": "f16", "accumulator": "f32", "output": "f16"}
 _TILE = {"threadblock": [128, 128, 32], "warp": [64, 64, 32], "instruction": [16, 8, 16]}
@@ -66,11 +66,11 @@ CASES: Final[dict[str, dict[str, Any]]] = {
 
 class Prepared(NamedTuple):
     """
-    How long a simulation took.
+    The cost of a simulation.
 
     Attributes:
-        preparation: Seconds of the processor's time, all but the core's execution.
-        core: Seconds of the processor's time in the core.
+        preparation: CPU seconds outside the core.
+        core: CPU seconds in the core.
         megabytes: Largest memory of the process.
     """
 
@@ -81,13 +81,13 @@ class Prepared(NamedTuple):
 
 def prepared(scenario: Scenario, **how: Any) -> Prepared:
     """
-    Simulate a scenario with an estimated stream, and return how long that took.
+    Simulate a scenario with an estimated stream, and return the cost.
 
     Args:
         scenario: The scenario.
         how: Further arguments of ``simulate``.
     """
-    # The processor's time does not count what other processes take of a machine.
+    # CPU time does not count the work of other processes.
     with mock.patch.object(run, "time", SimpleNamespace(perf_counter=time.process_time)):
         began = time.process_time()
         result, _ = simulate(scenario, stream="estimated", **how)
@@ -101,7 +101,7 @@ def _of_case(name: str) -> Prepared:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Time each problem, or those whose names are given; return the exit code."""
+    """Time all problems, or the named ones; return the exit code."""
     parser = argparse.ArgumentParser(description="Times what comes before a simulation.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CASES)}; by default all")
     names = parser.parse_args(arguments).names or list(CASES)

@@ -1,4 +1,4 @@
-"""Runs a command as a process of its own, and says what it cost: seconds of CPU, wall time, and peak memory."""
+"""Runs a command as a process of its own, and measures its cost: CPU seconds, wall time, and peak memory."""
 
 import os
 import subprocess
@@ -15,18 +15,18 @@ _MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 """Unit of ``ru_maxrss``."""
 
 _NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-"""Environment variable with which Python compiles what it imports each time."""
+"""Environment variable with which Python keeps no bytecode, and compiles every import again."""
 
 
 class Cost(NamedTuple):
     """
-    What a process cost.
+    The cost of a process.
 
     Attributes:
         user_s: User CPU seconds of the process and those it waited for.
         wall_s: Wall time, seconds.
-        peak_mb: Peak resident memory, 10^6 bytes. Linux counts what the parent held when the process began, too, so
-            that it is at least the size of the measuring process.
+        peak_mb: Peak resident memory, 10^6 bytes. Linux counts the parent's memory at the start of the process, too,
+            so it is at least the size of the measuring process.
     """
 
     user_s: float
@@ -38,12 +38,12 @@ def run_python(arguments: Sequence[str], environment: Mapping[str, str] | None =
     """
     Run this Python with some arguments; return the cost and the standard output.
 
-    It may keep the bytecode of what it imports, as it does wherever gpusim is installed, even if the measuring process
-    may not: to compile all modules anew takes a quarter of a second.
+    The process may keep bytecode, as an installed gpusim does, even if the measuring process may not: to compile all
+    modules again takes a quarter of a second.
 
     Args:
         arguments: Arguments of Python, such as ``-m gpusim run ...``.
-        environment: Variables that are set besides those at hand.
+        environment: Additional environment variables.
 
     Raises:
         CannotRun: The process failed. The message has the last line of its standard error.
@@ -67,5 +67,5 @@ def run_python(arguments: Sequence[str], environment: Mapping[str, str] | None =
 
 
 def median_cost(costs: Sequence[Cost]) -> Cost:
-    """Return the medians of the figures, each on its own."""
+    """Return the median of each figure."""
     return Cost(*(median(values) for values in zip(*costs, strict=True)))

@@ -24,7 +24,7 @@ class RunRow:
 
     Attributes:
         table: The table that it belongs to.
-        name: What was run, in words.
+        name: The scenario, in words.
         mode: How the launch was simulated.
         engine: The execution, as the result names it.
         runs: Processes, of which all figures are medians.
@@ -76,9 +76,9 @@ class LoopRow:
     Points that one process simulates in a second.
 
     Attributes:
-        size: M and N of the GEMM; K is that and a little less, another one for each point.
+        size: M and N of the GEMM; K is different for each point, and ``size`` in the mean.
         runs: Processes, of which all figures are medians.
-        points: Points after the first, which pays for imports and all that is computed once.
+        points: Points after the first. The first one includes imports and all that is computed once.
         first_s: CPU seconds of the first point.
         points_per_s: Points in a second of CPU.
     """
@@ -96,11 +96,11 @@ class BenchReport:
     All figures of one run of the bench.
 
     Attributes:
-        host: What they were measured on.
+        host: Host of the measurement.
         runs: Costs of ``gpusim run``, by table.
         others: Imports, ``--help`` and ``verify``.
         loops: Points a second.
-        note: What else is to be known of the measurement.
+        note: A remark on the measurement.
     """
 
     host: Host
@@ -111,26 +111,26 @@ class BenchReport:
     schema: str = field(default=BENCH_SCHEMA)
 
     def run_of(self, name: str, mode: Mode, engine: str = "compiled") -> RunRow | None:
-        """Return the row of a run; None where it was not measured."""
+        """Return the row of a run; None if it was not measured."""
         found = [row for row in self.runs if (row.name, row.mode, row.engine) == (name, mode, engine)]
         return found[0] if found else None
 
     def other_of(self, name: str) -> OtherRow | None:
-        """Return the row of another process; None where it was not measured."""
+        """Return the row of another process; None if it was not measured."""
         return next((row for row in self.others if row.name == name), None)
 
     def loop_of(self, size: int) -> LoopRow | None:
-        """Return the row of a loop; None where it was not measured."""
+        """Return the row of a loop; None if it was not measured."""
         return next((row for row in self.loops if row.size == size), None)
 
 
 def merged(kept: BenchReport, new: BenchReport) -> BenchReport:
     """
-    Return a report with the rows of two: where both have a row of one name, the new one's.
+    Return a report with the rows of two. If both have a row of one name, the new one counts.
 
     Args:
         kept: An earlier report of the same machine and commit.
-        new: What was measured since. Its note stands for both where it has one.
+        new: The later report. If it has a note, this replaces the earlier note.
     """
     return replace(
         new,
@@ -146,7 +146,7 @@ def _merged(kept: Iterable[RowT], new: Iterable[RowT], key: Callable[[RowT], Has
 
 
 def other_host(kept: Host, new: Host) -> list[str]:
-    """Return what two hosts differ in, but for the day."""
+    """Return the differences of two hosts, except the day."""
     names = (one.name for one in fields(Host) if one.name != "date")
     return [name for name in names if getattr(kept, name) != getattr(new, name)]
 

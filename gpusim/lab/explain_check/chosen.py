@@ -1,5 +1,5 @@
 """
-Which records ``explain`` is compared with, by rules that name none: development records, by digest and by one key.
+Chooses the records for the check by rules that name none: development records, by digest and by one key.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from gpusim.results.result import ELAPSED
 from gpusim.verbs.compare import flattened
 
 BOUNDS: Final = 40
-"""Records whose bound is compared."""
+"""Number of records whose bound is compared."""
 
 PAIR_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "swizzle": ("kernel.shared.a", "kernel.shared.b"),
@@ -22,18 +22,18 @@ PAIR_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "iterator": ("kernel.iterator",),
     "split-K": ("problem.split_k_slices", "problem.split_k"),
 }
-"""What two records of a pair differ in, and the keys that it may touch; all other keys are equal."""
+"""Difference of a pair of records, with the keys that may differ; all other keys are equal."""
 
 
 SAME_WITHIN: Final = 1.0
-"""Two gains of less than this many points, either way, are both none, so that their signs agree."""
+"""Gains below this many points, either way, count as none: their signs agree."""
 
 
 WITHOUT_TIME: Final = ("s4", "u4")
-"""Types of operands whose mma.sync the assembler emulates on the GPU, so that no time is simulated (D27)."""
+"""Operand types whose mma.sync the assembler emulates on the GPU: no time is simulated (D27)."""
 
 LARGEST_RECORD: Final = 20_000_000
-"""Most warp instructions of a record: those that were simulated exactly when the records were first chosen."""
+"""Most warp instructions of a record: the limit of exact simulation when the records were first chosen."""
 
 
 class RecordPair(NamedTuple):
@@ -46,7 +46,7 @@ class RecordPair(NamedTuple):
 
 def development_records(gpu: str) -> list[Record]:
     """
-    Return the development records that can be compared: counters measured, and not too large.
+    Return the development records that can be compared: they have counters, and are not too large.
 
     Held-out files are not opened.
     """
@@ -70,8 +70,8 @@ def pairs(records: Sequence[Record]) -> Iterator[RecordPair]:
     """
     Yield every pair of records that differ in one thing.
 
-    The first of a pair is the one with fewer stages or slices, the analytic iterator, or the layout whose name comes
-    first in the alphabet.
+    The first of a pair has fewer stages or slices, the analytic iterator, or the layout whose name is first in the
+    alphabet.
     """
     flat = {record.name: flattened(record.scenario) for record in records}
     for one, other in combinations(sorted(records, key=lambda record: record.name), 2):

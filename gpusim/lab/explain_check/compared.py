@@ -1,4 +1,4 @@
-"""What ``explain`` says of records beside what was measured: the bound of each, the gain of each pair."""
+"""Compares ``explain`` with measurements: the bound of each record, and the gain of each pair of records."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gpusim.verbs.explanation.schedules import rescheduled
 from gpusim.verbs.simulate import simulate
 
 WITHIN_POINTS: Final = 5.0
-"""Difference of two gains, in points, up to which the simulated one counts as near."""
+"""Largest difference, in points, of a simulated gain that counts as near the measured one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class BoundRow:
     Attributes:
         name: Name of the record.
         stream: Origin of the simulated stream.
-        measured, simulated: What bounds it, measured and explained.
+        measured, simulated: Its bound, measured and explained.
         throughputs: Measured throughputs by resource, per cent of the peak.
         used: Simulated use of the resources.
     """
@@ -42,7 +42,7 @@ class BoundRow:
 
     @property
     def right(self) -> bool:
-        """Whether both name one resource."""
+        """Whether both name the same resource."""
         return self.measured.resource == self.simulated.resource
 
 
@@ -52,10 +52,10 @@ class GainRow:
     The gain of one pair of records.
 
     Attributes:
-        what: What they differ in.
+        what: The difference of the two records.
         before, after: Their names.
-        measured, simulated: Elapsed cycles that the second one saves, per cent of the slower one's. A pair has no
-            direction of its own, so that the gain of the reversed pair is the same with the other sign.
+        measured, simulated: Elapsed cycles that the second one saves, per cent of the slower one's: the reversed pair
+            has the same gain with the other sign.
     """
 
     what: str
@@ -66,18 +66,18 @@ class GainRow:
 
     @property
     def sign_right(self) -> bool:
-        """Whether both gain, both lose, or both do neither."""
+        """Whether both gain, both lose, or neither does."""
         small = max(abs(self.measured), abs(self.simulated)) < SAME_WITHIN
         return small or self.measured * self.simulated > 0
 
     @property
     def near(self) -> bool:
-        """Whether the two gains differ by few points."""
+        """Whether the two gains differ by at most ``WITHIN_POINTS``."""
         return abs(self.measured - self.simulated) <= WITHIN_POINTS
 
 
 def bound_rows(records: Sequence[Record], say: Callable[[str], None]) -> Iterator[BoundRow]:
-    """Yield the bound of every record, measured and explained; streams are compiled ones where there are any."""
+    """Yield the bound of every record, measured and explained, with compiled streams if there are any."""
     for record in records:
         say(f"bound of {record.name}")
         result, _ = simulate(parse_scenario(record.scenario, record.name), stream="auto")
@@ -94,7 +94,7 @@ def bound_rows(records: Sequence[Record], say: Callable[[str], None]) -> Iterato
 
 def gain_rows(chosen: Sequence[RecordPair], say: Callable[[str], None]) -> Iterator[GainRow]:
     """
-    Yield the gain of every pair, measured and as what-if: the first one's scenario with the keys of the second.
+    Yield the gain of every pair, measured and as a what-if: the first one's scenario with the keys of the second.
 
     Raises:
         BadInput: The second scenario is refused.

@@ -10,7 +10,7 @@ from gpusim.lab.explain_check.truth import LEAST_PERCENT, STALL_RESOURCES, THROU
 BOUND_BAR: Final = 90.0
 SIGN_BAR: Final = 95.0
 NEAR_BAR: Final = 80.0
-"""Least shares, per cent, of rows that are to be right."""
+"""Bars: least shares of right rows, per cent."""
 
 
 def share(right: int, all_: int) -> float:

@@ -1,10 +1,11 @@
 """
-What bounds a measured kernel, by tables that were settled before any simulation was compared with it.
+The bound of a measured kernel, by tables that were fixed before any comparison with a simulation.
 
 The rule: the resource of the highest throughput if that is at least 60 %, else the resource of the largest stall
 reason. Throughputs are per cent of the peak over all SMs and all elapsed cycles, as in Nsight Compute's "GPU Speed Of
-Light". What ncu gave over active cycles is multiplied by active over elapsed cycles. One rule was changed later: the
-L2's use is of the launch's time, as DRAM's, since its clock was found to be its own (D25); before, it was of cycles.
+Light". Percentages that ncu gives over active cycles are multiplied by active over elapsed cycles. One rule changed
+later: the L2's use is now a share of the launch's time, like DRAM's, because the L2 was found to have a clock of its
+own (D25). Before, it was a share of cycles.
 """
 
 from collections.abc import Mapping
@@ -44,9 +45,9 @@ THROUGHPUTS: Final[tuple[tuple[str, MetricScale, tuple[str, ...]], ...]] = (
     ("DRAM bandwidth", "DRAM bytes", ("dram__bytes_read.sum", "dram__bytes_write.sum")),
 )
 """
-Resource, scale and ncu's metrics, which are added; of the tensor core's two kinds a kernel executes only one.
+Resource, scale and ncu's metrics, which are added; a kernel executes only one of the tensor core's two kinds.
 
-The data stage's wavefronts are those of loads and stores, as ncu counts them; what cp.async brings is not among them.
+The data stage's wavefronts are those of loads and stores, as ncu counts them, without the data of cp.async.
 """
 
 STALL_RESOURCES: Final[Mapping[str, str]] = {
@@ -58,22 +59,22 @@ STALL_RESOURCES: Final[Mapping[str, str]] = {
     "math_pipe_throttle": "math pipes",
     "not_selected": "issue slots",
 }
-"""The resource that each of ncu's stall reasons stands for. "selected" is none: the warp issues."""
+"""The resource for each of ncu's stall reasons. "selected" has none: the warp issues."""
 
 LEAST_PERCENT: Final = 60.0
-"""Least throughput of a resource that bounds a kernel; below it, what warps wait for does."""
+"""Least throughput of a resource that bounds a kernel; below it, the stall reason bounds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBound:
     """
-    What bounds a measured kernel.
+    The bound of a measured kernel.
 
     Attributes:
         resource: Name of the resource.
         percent: Its throughput, or the stall reason's share of all warp cycles.
-        reason: The stall reason; empty where a throughput decides.
-        runner_up: The resource that comes next, by the same figure.
+        reason: The stall reason; empty if a throughput decides.
+        runner_up: The next resource, by the same figure.
         runner_up_percent: Its figure.
     """
 
@@ -89,7 +90,7 @@ def measured_throughputs(counters: Mapping[str, float], machine: Machine) -> dic
     Return the throughput of every resource whose metrics were measured, per cent of the peak.
 
     Args:
-        counters: ncu metric to value, of one scenario's launches together.
+        counters: Values by ncu metric, of one scenario's launches together.
         machine: Machine file of the GPU.
     """
     elapsed = counters[ELAPSED]
@@ -117,7 +118,7 @@ def measured_throughputs(counters: Mapping[str, float], machine: Machine) -> dic
 
 
 def measured_bound(counters: Mapping[str, float], machine: Machine) -> MeasuredBound:
-    """Return what bounds a measured kernel, by the rule of this module."""
+    """Return the bound of a measured kernel, by the rule of this module."""
     throughputs = measured_throughputs(counters, machine)
     first, second = sorted(throughputs, key=lambda name: (-throughputs[name], name))[:2]
     if throughputs[first] >= LEAST_PERCENT:

@@ -25,10 +25,10 @@ BENCH = Path("attention") / "bench.json"
 """Output of ``tests/hardware/bench_attention.py`` with its origin, in the folder of a GPU's records."""
 
 DEFAULT_TILE = "128x64 w32, 2 CTAs"
-"""Configuration of ``flash`` to take from the bench's rows: the tile and resident CTAs that scenarios have."""
+"""Configuration of ``flash`` in the bench's rows to use: the tile and the resident CTAs of the scenarios."""
 
 COMPARED_CTAS_PER_SM = 4
-"""CTAs per SM that ``attention`` is compiled for in the bench's rows to take, as CUTLASS's kernel is."""
+"""CTAs per SM of ``attention`` in the bench's rows to use, as in CUTLASS's kernel."""
 
 COMPARED_KINDS = tuple(kind.name for kind in ATTENTION.kinds)
 """Problem kinds of the records that are compared."""
@@ -53,7 +53,7 @@ class Gain:
 
 
 def bench_tables(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return both tables of the bench as markdown lines. Times are microseconds in a warm loop, all of one run."""
+    """Return both tables of the bench as markdown lines. Times are microseconds in a warm loop, from one run."""
     lines = [
         "## `attention` beside CUTLASS's fused attention",
         "",

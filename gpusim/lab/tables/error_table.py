@@ -27,7 +27,7 @@ COMPARED_FIGURES = ("elapsed", "active", "k tile", "instructions")
 @dataclass(frozen=True, slots=True)
 class ErrorRow:
     """
-    The measured and simulated figures of one record. Figures that are not known are absent.
+    The measured and simulated figures of one record. Unknown figures are absent.
 
     Attributes:
         name: Name of the scenario.
@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for path in shown_records(folder):
             record = load_record(path)
             scenario = parse_scenario(record.scenario, str(path))
-            if results := _results(scenario):  # none where the mma.sync is emulated (D27)
+            if results := _results(scenario):  # empty if the mma.sync is emulated (D27)
                 rows.append(error_row(record, results))
             sys.stderr.write(f"{record.name}\n")
     except GpusimError as error:

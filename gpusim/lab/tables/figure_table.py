@@ -11,11 +11,11 @@ from gpusim.machine.load import load_machine, machine_names
 from gpusim.machine.spec import Machine
 
 MOST_FITTED = 5
-"""Fitted figures that a machine may have."""
+"""Most fitted figures of a machine."""
 
 
 def figure_table(machines: Sequence[Machine]) -> str:
-    """Return the page: how many figures of each kind every machine has, and all of them by name."""
+    """Return the page: the number of figures of each kind for every machine, and all figures by name."""
     return "\n".join(_page(machines)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Pages of tables: a row in Markdown, and where a page goes: into a file, or to standard output."""
+"""Pages of tables: formats a row in Markdown, and writes a page to a file or to standard output."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ def table_row(*cells: str) -> str:
 
 
 def put_page(text: str, out: Path | None) -> None:
-    """Write a page to a file, or print it where none is named."""
+    """Write a page to a file, or print it if ``out`` is None."""
     if out is None:
         sys.stdout.write(text)
     else:

@@ -37,7 +37,7 @@ from gpusim.sim.tables import code_of
 from gpusim.verbs.simulate import launch_of
 
 MEASURED: Final = {"one_sm": Path("h100") / "parts", "pipelined": Path("h200") / "parts"}
-"""Folders of tables below ``measured_folder()``: one of a GPU whose SM is an H200's, at the same clock."""
+"""Folders of tables below ``measured_folder()``. The SM of an H100 is that of an H200, at the same clock."""
 
 _OPCODES_LEFT_OUT: Final = ("LDSM", "LDG", "STS")
 
@@ -46,12 +46,12 @@ _PARTS_OF_UNITS: Final = {"ldgsts": "LDGSTS", "tensor": "MMA", "barrier": "BAR"}
 
 class PartialLoop(NamedTuple):
     """
-    A main loop with something left out.
+    A main loop with parts left out.
 
     Attributes:
-        name: Name of the scenario whose kernel it is of.
+        name: Name of the scenario of its kernel.
         ctas: CTAs on the SM.
-        left_out: What is left out of it (``parts.parts_in``).
+        left_out: The parts that are left out (``parts.parts_in``).
     """
 
     name: str
@@ -65,8 +65,8 @@ class Both(NamedTuple):
 
     Attributes:
         loop: The loop.
-        last: From the difference of two lengths, when the last CTA ends.
-        first: Of the longer one alone, when the first CTA ends.
+        last: Until the last CTA ends, from the difference of two lengths of the sum.
+        first: Until the first CTA ends, from the longer sum alone.
     """
 
     loop: PartialLoop
@@ -75,7 +75,7 @@ class Both(NamedTuple):
 
 
 def part_of(instruction: Instruction) -> str:
-    """Return the name of the part that an instruction belongs to, "" where it is none that can be left out."""
+    """Return the name of an instruction's part; "" if it cannot be left out."""
     name = instruction.opcode.partition(".")[0]
     if name in _OPCODES_LEFT_OUT:
         return name
@@ -86,16 +86,17 @@ def part_of(instruction: Instruction) -> str:
 
 def nothing(decoded: Decoded, always_free: int) -> Decoded:
     """
-    Return a decoded instruction as the NOP in its place: it waits before and after it as long, and does nothing.
+    Return the NOP in the place of an instruction: a warp waits as long before and after it, and it does nothing.
 
-    It waits for a barrier, too: loops without mma.sync are slower than whole ones where that is right behind a barrier.
+    It waits for a barrier, too: on silicon, a loop without mma.sync is slower than the whole loop if the mma.sync is
+    right behind a barrier.
     """
     waits, line = decoded.waits, decoded.line
     return Decoded(PIPE, always_free, joins=True, stall=decoded.stall, gated=decoded.gated, waits=waits, line=line)
 
 
 def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:
-    """Return what an SM holds: CTAs whose code lacks some parts, and ends behind its main loop."""
+    """Return the resident CTAs of an SM. Their code lacks some parts, and ends after the main loop."""
     machine = launch.machine
     always_free = len(pipe_names(machine)) + 1
     assemblies = {}
@@ -115,9 +116,9 @@ def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:
 
 def in_l2(data: Data, *, lanes: bool) -> Data:
     """
-    Return what CTAs touch as it is where the L2 has all of it; without lanes their copies ask for nothing.
+    Return the data of CTAs with all lines in the L2. Without lanes, their copies request nothing.
 
-    Not modelled: copies without lanes of a prologue, which fill with zeros where lanes are off, still do.
+    Not modelled: copies of a prologue zero-fill for lanes that are off, and on silicon still do so without lanes.
     """
     fetches = len(data.pattern)
     found = replace(
@@ -149,10 +150,10 @@ def simulated_ends(launch: Launch, ctas: int, left_out: str) -> list[int]:
 
 def launch_for(name: str, ctas: int, k: int, origin: StreamOrigin) -> Launch:
     """
-    Return the launch of a named scenario's kernel with so many CTAs.
+    Return the launch of a named scenario's kernel with ``ctas`` CTAs.
 
     Raises:
-        CannotRun: Streams are to be compiled, and no compiler is installed.
+        CannotRun: Streams must be compiled, and no compiler is installed.
     """
     scenario = scenario_of(name, ctas, k)
     (kernel,) = family_of(scenario).timing.timed_kernels(scenario, load_machine(scenario.machine))
@@ -163,10 +164,10 @@ def launch_for(name: str, ctas: int, k: int, origin: StreamOrigin) -> Launch:
 
 def compared(table: MeasuredTable) -> Iterator[Both]:
     """
-    Yield every loop that was measured, beside its simulation.
+    Yield every measured loop with its simulation.
 
     Raises:
-        CannotRun: Nothing was measured, or no compiler is installed.
+        CannotRun: There are no measurements, or no compiler is installed.
     """
     try:
         measured = table.rows(k=LENGTHS[0])
@@ -189,12 +190,12 @@ def _measured_ends(table: MeasuredTable, loop: PartialLoop, k: int) -> list[int]
 
 
 def _of_k_tile(ends: Sequence[Sequence[int]], tiles: Sequence[int]) -> tuple[float, float]:
-    """Return the cycles of a k tile until the last CTA ends and until the first does, of two lengths' ends."""
+    """Return the cycles of a k tile until the last CTA ends and until the first ends, from the ends of two lengths."""
     return (ends[1][-1] - ends[0][-1]) / (tiles[1] - tiles[0]), ends[1][0] / tiles[1]
 
 
 def page(rows: Sequence[Both], pipelined: Sequence[Both]) -> Iterator[str]:
-    """Yield the lines of the page: errors by what is left out, and the whole loops; of both kinds of kernels."""
+    """Yield the lines of the page: errors by the parts left out, and the whole loops, for both kinds of kernels."""
     yield "# Main loops of one SM, measured and simulated"
     yield ""
     yield (
@@ -221,7 +222,7 @@ def page(rows: Sequence[Both], pipelined: Sequence[Both]) -> Iterator[str]:
 
 
 def by_part(rows: Sequence[Both]) -> Iterator[str]:
-    """Yield a table of errors by what is left out."""
+    """Yield a table of errors by the parts left out."""
     yield table_row("left out", "loops", "k tile: mean", "signed", "worst", "first CTA: mean", "signed")
     yield "|---|---:|---:|---:|---:|---:|---:|"
     for left_out in dict.fromkeys(row.loop.left_out for row in rows):
@@ -233,7 +234,7 @@ def by_part(rows: Sequence[Both]) -> Iterator[str]:
 
 
 def whole_loops(rows: Sequence[Both]) -> Iterator[str]:
-    """Yield a table of the loops of which nothing is left out."""
+    """Yield a table of the whole loops."""
     yield table_row("kernel", "CTAs", "measured", "simulated", "error")
     yield "|---|---:|---:|---:|---:|"
     for (name, ctas, left_out), both, _ in rows:

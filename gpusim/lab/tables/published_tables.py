@@ -30,7 +30,7 @@ is not. Causes are read off the tables and were not tested apart.
 
 _TAKEN_MHZ, _NOMINAL_MHZ = 1562, 1755
 _AT_A_CLOCK = "H800 PCIe, throughput"
-"""Entries that were turned from a rate into cycles, at the clock that is taken."""
+"""Entries that were converted from a rate to cycles, at an assumed clock."""
 
 
 def page(published: Sequence[Entry], own: Sequence[Entry]) -> str:
@@ -77,7 +77,7 @@ def _part(title: str, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _core(published: Sequence[Entry]) -> Iterator[str]:
-    """Say what is met of mma.sync and ldmatrix alone, on A100 and H800, at either clock of the H800."""
+    """Yield the share of met entries of mma.sync and ldmatrix alone, on A100 and H800, at both clocks of the H800."""
     core = [
         one
         for one in published

@@ -18,7 +18,7 @@ from gpusim.lab.targets.targets_page import section, with_section
 
 
 def followed(listed: Sequence[Combination], jobs: int) -> list[Followed]:
-    """Follow combinations in some processes, and say on stderr what became of each."""
+    """Follow combinations in ``jobs`` processes, and print the verdict of each on stderr."""
     started, found = time.perf_counter(), list[Followed]()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for one in pool.map(follow, listed):

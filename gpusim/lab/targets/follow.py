@@ -1,4 +1,4 @@
-"""Compiles one combination, executes its machine code warp by warp, and says whether it is that of its schedule."""
+"""Compiles one combination, executes its machine code warp by warp, and checks that it executes its schedule."""
 
 import time
 from typing import Literal, NamedTuple, TypeAlias
@@ -15,14 +15,14 @@ FollowVerdict: TypeAlias = Literal["followed", "refused", "failed"]
 
 class Followed(NamedTuple):
     """
-    What came of a combination.
+    The result of a combination.
 
     Attributes:
         combination: The combination.
         verdict: "followed" if its streams are compiled and aligned, "refused" if there is no such kernel on the target,
-            and "failed" if there is one that could not be followed.
-        why: Why not; empty where it was followed.
-        seconds: How long it took.
+            and "failed" if its machine code could not be followed.
+        why: Why it was not followed; empty if it was.
+        seconds: Wall time.
     """
 
     combination: Combination

@@ -10,7 +10,7 @@ TARGETS: Final[dict[str, int]] = {"t4": 75, "a100": 80, "rtx3090": 86, "rtx4090"
 """A machine of each target, and its compute capability as 10 * major + minor."""
 
 LAYOUTS: Final = {"TN": ("row", "column"), "NN": ("column", "column"), "NT": ("column", "row"), "TT": ("row", "row")}
-"""Layouts of A and B by the letters that BLAS has for them."""
+"""Layouts of A and B by BLAS's letters."""
 
 FOLLOWED_TILES: Final[tuple[tuple[Shape, Shape], ...]] = (
     ((128, 128, 32), (64, 64, 32)),
@@ -20,10 +20,10 @@ FOLLOWED_TILES: Final[tuple[tuple[Shape, Shape], ...]] = (
     ((256, 128, 32), (64, 64, 32)),
     ((64, 64, 32), (32, 32, 32)),
 )
-"""Threadblock and warp of 16-bit operands. K of others has as many bytes."""
+"""Threadblock and warp tiles of 16-bit operands. Other types have a K of as many bytes."""
 
 TURING_TILES: Final = (FOLLOWED_TILES[0], FOLLOWED_TILES[2], FOLLOWED_TILES[5])
-"""Those whose two stages and whose epilogue fit on an SM of Turing."""
+"""The tiles whose two stages and whose epilogue fit on an SM of Turing."""
 
 MAINLOOPS: Final = (("multistage", 3), ("multistage", 4), ("pipelined", 2))
 EXTENTS: Final = ((384, 256, 200), (264, 136, 520), (1000, 648, 96))
@@ -48,7 +48,7 @@ class Combination(NamedTuple):
     Attributes:
         target: Compute capability as 10 * major + minor.
         family: Row of the table.
-        name: What tells it from others.
+        name: Its name, unique in the row.
         data: Its scenario, as plain data.
     """
 
@@ -76,7 +76,7 @@ def combinations(machine: str) -> Iterator[Combination]:
     """
     Yield the combinations of one target.
 
-    Tiles, mainloops and extents change from one to the next, so that each comes up with each type and layout.
+    Tiles, mainloops and extents change from one combination to the next, so that each occurs with each type and layout.
 
     Args:
         machine: A key of ``TARGETS``.
@@ -108,7 +108,7 @@ def _all_types() -> list[_Types]:
 
 
 def _kernel(target: int, number: int) -> tuple[tuple[Shape, Shape], dict[str, Any]]:
-    """Return tiles and mainloop of the combination of a number."""
+    """Return tiles and mainloop of the combination with a number."""
     if target < least_capability("f16", (16, 8, 16)):
         return TURING_TILES[number % len(TURING_TILES)], {"mainloop": "pipelined", "stages": 2}
     mainloop, stages = MAINLOOPS[number % len(MAINLOOPS)]
@@ -119,17 +119,17 @@ def _kernel(target: int, number: int) -> tuple[tuple[Shape, Shape], dict[str, An
 
 
 def _tiles(tile: tuple[Shape, Shape], ab: str) -> dict[str, Any]:
-    """Return threadblock and warp, with as many bytes along K as 16-bit operands have."""
+    """Return threadblock and warp tile, with as many bytes along K as for 16-bit operands."""
     threadblock, warp = ([m, n, k * _TILE_BITS // element_bits(ab)] for m, n, k in tile)
     return {"threadblock": threadblock, "warp": warp}
 
 
 _Row = tuple[str, str, dict[str, Any], _Types, dict[str, Any]]
-"""Family, name, problem, types, and what of the kernel is given."""
+"""Family, name, problem, types, and the given keys of the kernel."""
 
 
 def _gemms(types: list[_Types]) -> Iterator[_Row]:
-    """Yield every type in every layout that it has, twice for 16-bit operands; then splits and epilogues."""
+    """Yield every type in each of its layouts, twice for 16-bit operands; then splits and epilogues."""
     extents = (EXTENTS[number % len(EXTENTS)] for number in count())
     for turn in range(2):
         for one in types:
@@ -148,7 +148,7 @@ def _gemms(types: list[_Types]) -> Iterator[_Row]:
 
 
 def _gemm(extents: Shape, letters: str, ab: str) -> dict[str, Any]:
-    """Return a GEMM. Extents along which operands are contiguous are whole accesses of 16 bytes."""
+    """Return a GEMM. Contiguous extents of operands are multiples of 16 bytes."""
     m, n, k = extents
     layout_a, layout_b = LAYOUTS[letters]
     depth = k * _TILE_BITS // element_bits(ab)

@@ -1,4 +1,4 @@
-"""The page about all combinations: a table for each compiler, and why what was not followed was not."""
+"""The page about all combinations: a table for each compiler, and the reasons for failures."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ def section(compiler: str, host: Sequence[str], found: Sequence[Followed]) -> st
 
 
 def _cell(found: Sequence[Followed]) -> str:
-    """Return what came of some combinations, such as "12, 2 refused"."""
+    """Return the results of some combinations, such as "12, 2 refused"."""
     counted = Counter(one.verdict for one in found)
     others = [f"{counted[verdict]} {verdict}" for verdict in ("refused", "failed") if counted[verdict]]
     return ", ".join([str(counted["followed"]), *others]) if found else "-"
@@ -61,7 +61,7 @@ def with_section(page: str, own: str) -> str:
     Return a page with a section, which replaces one of the same compiler.
 
     Args:
-        page: The page there is; empty for none.
+        page: The existing page; empty if there is none.
         own: The section.
     """
     parts = _SECTION.split(page)

@@ -23,7 +23,7 @@ from gpusim.verbs.tuning.label import label
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the first argument says, and return the exit code."""
+    """Run the command of the first argument, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.lab.tune_check", description=__doc__)
     actions = parser.add_subparsers(dest="action", required=True)
     listing = actions.add_parser("list", help="print the stated set of every problem")

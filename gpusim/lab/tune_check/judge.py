@@ -1,4 +1,4 @@
-"""Sets the simulator's ranking of each problem's configurations beside what was measured, as a page."""
+"""Compares the simulator's ranking of each problem's configurations with the measurements, as a page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ MEASURED_BEST: Final = 8
 @dataclass(frozen=True, slots=True)
 class Judged:
     """
-    One problem: what the simulator picks, and how fast that was.
+    One problem: the simulator's picks, and their measured speed.
 
     Attributes:
         name: Name of the problem.
@@ -30,10 +30,9 @@ class Judged:
         cycles: Measured cycles of the fastest.
         first: Speed of the first pick over that of the fastest.
         best_of: Best speed among the first ``MEASURED_BEST`` picks over that of the fastest.
-        error: Mean of |simulated / measured - 1| over what was simulated.
-        unsimulated: Configurations that a bound showed could not win.
-        peer: Speed of the configuration that the other tool names first among the measured ones, over that of
-            the fastest; None where it names none.
+        error: Mean of |simulated / measured - 1| over the simulated configurations.
+        unsimulated: Number of configurations that could not win, by their lower bound.
+        peer: Speed of the other tool's first measured configuration, over that of the fastest; None if it names none.
     """
 
     name: str
@@ -50,15 +49,15 @@ class Judged:
 
 def judged(measured: MeasuredProblem, jobs: int | None, peers: Sequence[Mapping[str, Any]] = ()) -> Judged:
     """
-    Rank a problem's configurations by simulation, and judge the ranking by what was measured.
+    Rank a problem's configurations by simulation, and judge the ranking by the measurements.
 
     Args:
-        measured: The problem as it was measured.
+        measured: The measured problem.
         jobs: Processes; None takes one for each core.
-        peers: What another tool names for the problem, the best first.
+        peers: Another tool's configurations for the problem, the best first.
 
     Raises:
-        BadInput: The configurations are not those that are stated today, or none was measured.
+        BadInput: The configurations are not those of today's stated set, or none was measured.
     """
     problem = problem_named(measured.name)
     if [one.settings for one in measured.configurations] != problem.settings():
@@ -87,7 +86,7 @@ def judged(measured: MeasuredProblem, jobs: int | None, peers: Sequence[Mapping[
 
 
 def _peer(peers: Sequence[Mapping[str, Any]], rows: Sequence[MeasuredConfiguration], fastest: float) -> float | None:
-    """Return the speed of the first named kernel that was measured: the fastest of those with its tile and split."""
+    """Return the speed of the first named and measured kernel: the fastest with its tile and split."""
     for named in peers:
         alike = [
             one.elapsed
@@ -102,7 +101,7 @@ def _peer(peers: Sequence[Mapping[str, Any]], rows: Sequence[MeasuredConfigurati
 @dataclass(frozen=True, slots=True)
 class Peers:
     """
-    What another tool names for the problems.
+    Another tool's configurations for the problems.
 
     Attributes:
         tool: The tool, its version and its options.
@@ -115,7 +114,7 @@ class Peers:
 
 def read_peers(path: Path) -> Peers:
     """
-    Read what another tool names.
+    Read another tool's configurations.
 
     Raises:
         BadInput: The file is missing, or not of this form.
@@ -127,7 +126,7 @@ def read_peers(path: Path) -> Peers:
 
 
 def judge_all(problems: Sequence[MeasuredProblem], jobs: int | None, peers: Peers, say: Say) -> list[Judged]:
-    """Judge every problem, and say each result as it comes."""
+    """Judge every problem, and call ``say`` with each result."""
     found = []
     for measured in problems:
         one = judged(measured, jobs, peers.named.get(measured.name, ()))

@@ -39,7 +39,7 @@ def builds_of(scenario: GemmScenario) -> tuple[Specialisation, ...]:
 
 
 class ProblemOnDevice:
-    """The configurations of one problem on the GPU, with tensors that all of them share."""
+    """The configurations of one problem on the GPU, with common tensors."""
 
     def __init__(self, cupy: Any, problem: TuneProblem) -> None:
         self.cupy = cupy
@@ -64,11 +64,11 @@ class ProblemOnDevice:
 
 def launch_all(problem: TuneProblem, repeats: int, seconds: float) -> dict[str, Any]:
     """
-    Launch every configuration once, then all of them again, until ``repeats`` or the time is reached.
+    Launch every configuration once, then all of them again, up to ``repeats`` launches or the time limit.
 
     Returns:
-        ``launched``: number of the configuration and of its kernels for every launch, in order; ``failed``: the reason
-        by the configuration's number; ``kernels``: registers and stack of each configuration's first kernel.
+        ``launched``: the configuration's number and the number of its kernels for every launch, in order. ``failed``:
+        the reason by the configuration's number. ``kernels``: registers and stack of each configuration's first kernel.
 
     Raises:
         CannotRun: CuPy or a GPU is missing.
@@ -126,7 +126,7 @@ def check_all(problem: TuneProblem, seconds: float) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Launch or check one problem's configurations, and write what was done as JSON. Return the exit code."""
+    """Launch or check one problem's configurations, and write the outcome as JSON. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.lab.tune_check.launch", description=__doc__)
     parser.add_argument("problem")
     parser.add_argument("--log", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""Measures every configuration of the check's problems in Nsight Compute, and keeps the cycles, a file a problem."""
+"""Measures every configuration of the check's problems in Nsight Compute, and keeps the cycles, one file a problem."""
 
 import json
 import os
@@ -32,21 +32,21 @@ MEASURED_SCHEMA: Final = "gpusim.tune_check/1"
 DURATION: Final = "gpu__time_duration.sum"
 
 START_SECONDS: Final = 60
-"""Time that ncu, Python and the tensors may take beside the launches, in seconds."""
+"""Time for ncu, Python and the tensors in addition to the launches, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredConfiguration:
     """
-    One configuration of a problem, as it was measured.
+    One measured configuration of a problem.
 
     Attributes:
         settings: Its keys and values.
-        cycles: Elapsed cycles of each launch with cold caches; of a parallel split-K, both kernels'.
+        cycles: Elapsed cycles of each launch with cold caches; for a parallel split-K, of both kernels together.
         nanoseconds: Time of each launch.
         registers: Registers of a thread.
         local_bytes: Stack of a thread, bytes.
-        wrong_elements: Elements of the output beyond their bound; None where it was not compared.
+        wrong_elements: Elements of the output beyond their bound; None if it was not compared.
         failed: Why it was not measured; empty if it was.
     """
 
@@ -67,7 +67,7 @@ class MeasuredConfiguration:
 @dataclass(frozen=True, slots=True)
 class MeasuredProblem:
     """
-    One problem with all its configurations, as they were measured.
+    One measured problem with all its configurations.
 
     Attributes:
         name: Name of the problem.
@@ -142,7 +142,7 @@ def distinct_builds(problems: Sequence[TuneProblem]) -> list[Specialisation]:
 
 
 def build_all(problems: Sequence[TuneProblem], architecture: str, say: Say) -> int:
-    """Compile every distinct build on all cores, and return their number. One that fails is said."""
+    """Compile every distinct build on all cores, and return their number. Call ``say`` for each that fails."""
     builds = distinct_builds(problems)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for complaint in pool.map(_build, builds, [architecture] * len(builds), chunksize=4):
@@ -168,7 +168,7 @@ def measure_problem(problem: TuneProblem, origin: RecordOrigin, *, repeats: int,
         problem: The problem.
         origin: Origin of the figures.
         repeats: Launches of each configuration. All are launched once before any is launched again.
-        seconds: Nothing is launched after this long.
+        seconds: Time after which no launch begins.
 
     Raises:
         CannotRun: ncu is missing or may not profile here, or its launches are not those that were made.
@@ -232,15 +232,15 @@ def configurations_of(
     problem: TuneProblem, profiles: Sequence[ncu.KernelCounters], launched: Mapping[str, Any]
 ) -> tuple[MeasuredConfiguration, ...]:
     """
-    Put what ncu counted to the configurations that were launched.
+    Assign ncu's counters to the launched configurations.
 
     Args:
         problem: The problem.
         profiles: ncu's kernels in order.
-        launched: What ``launch_all`` returns, after JSON.
+        launched: The answer of ``launch_all``, read from JSON.
 
     Raises:
-        CannotRun: ncu counted other kernels than were launched.
+        CannotRun: The profiled kernels are not the launched ones.
     """
     stated = problem.settings()
     cycles, times = ({number: list[int]() for number in range(len(stated))} for _ in range(2))
@@ -274,11 +274,11 @@ def measure_all(
     Build and measure the problems, and return the names of those that could not be measured.
 
     Args:
-        problems: The problems; one whose file lies in ``out`` already is left out.
+        problems: The problems. A problem with a file in ``out`` is left out.
         out: Folder of the files.
         origin: Origin of the figures.
         repeats: Launches of each configuration.
-        seconds: Nothing is begun after this long; each problem may take its share of what is left.
+        seconds: Time after which no problem begins; each problem may take its share of the remaining time.
         say: Called with a line about each problem.
     """
     begun, failed = time.monotonic(), list[str]()
@@ -306,9 +306,9 @@ def check_all(problems: Sequence[TuneProblem], out: Path, *, seconds: float, say
     Compare the outputs of measured problems with the reference, and note in their files how many elements are wrong.
 
     Args:
-        problems: The problems; one without a file in ``out`` is left out.
+        problems: The problems. A problem without a file in ``out`` is left out.
         out: Folder of the files.
-        seconds: Nothing is begun after this long.
+        seconds: Time after which no problem begins.
         say: Called with a line about each problem.
     """
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""The twelve problems of the check, and the stated set of configurations that are measured for each of them."""
+"""The twelve problems of the check, and the stated set of measured configurations for each of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gpusim.families.registry import parse_gemm_scenario
 from gpusim.scenario.gemm import GemmScenario
 
 Settings: TypeAlias = dict[str, Any]
-"""The keys that tell a configuration from others, dotted as in ``--set``, with their values."""
+"""The keys of a configuration, dotted as in ``--set``, with their values."""
 
 MOST_CONFIGURATIONS: Final = 150
 """Most configurations of one problem."""
@@ -72,7 +72,7 @@ _REORDERED: Final = (
     _Tile(128, 256, 64, 64, 128, (3,)),
     _Tile(128, 128, 64, 64, 128, (4,)),
 )
-"""The tiles that are measured with other orders of CTAs, too."""
+"""Tiles that are also measured with other orders of CTAs."""
 
 _SPLIT: Final = (
     _Tile(128, 128, 64, 64, 64, (4,)),
@@ -108,8 +108,8 @@ class TuneProblem:
     Attributes:
         name: Name of its file of measurements.
         problem: The table ``[problem]`` of its scenarios.
-        slices: Numbers of split-K slices that are measured; (1,) where K is not split.
-        iterators: Iterators of a convolution that are measured; empty for a GEMM.
+        slices: Measured numbers of split-K slices; (1,) if K is not split.
+        iterators: Measured iterators of a convolution; empty for a GEMM.
     """
 
     name: str
@@ -118,7 +118,7 @@ class TuneProblem:
     iterators: tuple[str, ...] = ()
 
     def settings(self) -> list[Settings]:
-        """Return the stated set: every configuration that is measured, none twice, at most ``MOST_CONFIGURATIONS``."""
+        """Return the stated set: every measured configuration, none twice, at most ``MOST_CONFIGURATIONS``."""
         legal = [one for one in self._stated() if self._is_legal(one)]
         return list({str(one): one for one in legal}.values())
 
@@ -234,7 +234,7 @@ TUNE_PROBLEMS: Final = (
 
 def problem_named(name: str) -> TuneProblem:
     """
-    Return the problem of a name.
+    Return the problem with a name.
 
     Raises:
         BadInput: There is none.
