@@ -1,6 +1,6 @@
 """
-Microbenchmarks: what a machine file's figures are measured with, and how they follow from the measurements.
+Microbenchmarks that measure the figures of a machine file, and the formulas that derive the figures from them.
 
-Its face is ``benchmarks.calibrate``, which writes CSV files, ``derive``, which makes figures of them by stated
+Its face is ``benchmarks.calibrate``, which writes CSV files, ``derive``, which derives figures from them by stated
 formulas, and ``update_machine``. It never runs a tile kernel.
 """

@@ -108,8 +108,8 @@ def calibrate(
     """
     Run the microbenchmarks, write one CSV file for each, and derive figures of a machine file from them.
 
-    Every kernel is timed by the SM's own cycle counter, so the clock need not be locked. A benchmark that fails does
-    not stop the others.
+    Every kernel is timed by the SM's own cycle counter, so the clock need not be locked. If a benchmark fails, the
+    others still run.
 
     Args:
         output_dir: Folder of the CSV files. It is created if absent; files of the same name are replaced.

@@ -1,4 +1,4 @@
-"""Measures the clock of each SM while all that have a CTA do the same, and which parts of the chip follow it."""
+"""Measures the clock of each SM while all SMs with a CTA do the same work, and which parts of the chip follow it."""
 
 from itertools import product
 from typing import Any, Final
@@ -9,7 +9,7 @@ from gpusim.lab.calibrate.memory import chain_lines
 from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow
 
 CLOCKED: Final = ("spin", "ffma", "mma", "ld.global")
-"""What the CTAs do, by its number in the microbenchmark."""
+"""Work of the CTAs, by its number in the microbenchmark."""
 
 _THREADS: Final = 8 * WARP
 _DATA_BYTES: Final = 1 << 30
@@ -20,7 +20,7 @@ def measure_clocks(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure cycles and nanoseconds of every SM with a CTA, in launches of some microseconds.
 
-    The clock of an SM is its cycles over its nanoseconds, of which the timer counts 32 at once.
+    The clock of an SM is its cycles over its nanoseconds. The timer counts in steps of 32 ns.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(_DATA_BYTES, dtype=np.uint8)
@@ -37,11 +37,11 @@ def measure_clocks(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 GONE_THROUGH: Final = {"l1 chase": 0, "l2 chase": 1, "dram chase": 1, "l2 read": 2, "l2 write": 3}
-"""What warps do beside those that multiply, and the number of its kernel in the microbenchmark."""
+"""Work of the warps beside those that multiply, and the number of its kernel in the microbenchmark."""
 
 _MULTIPLYING, _GOING_THROUGH = 4 * WARP, 16 * WARP
 _SHARES: Final = (0.75, 0.5, 0.25)
-"""How often batches of mma.sync begin, of how often they do without a pause between them."""
+"""Rates at which batches of mma.sync begin, as shares of the rate without pauses."""
 
 _HOPS: Final = {"l1 chase": 16_384, "l2 chase": 1024, "dram chase": 256}
 _PASSES: Final = 16
@@ -56,9 +56,9 @@ def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure loads and stores of all SMs beside warps that multiply without a pause, with pauses, or not at all.
 
-    Each row has the medians over the SMs: cycles and nanoseconds of ``count`` hops from pointer to pointer, or of so
-    many bytes of an SM, and how many batches of 64 mma.sync each SMSP has had meanwhile. A period is the least number
-    of cycles from one batch to the next: 0 where there is no pause between them, and empty without any.
+    Each row has the medians over the SMs: cycles and nanoseconds of ``count`` hops from pointer to pointer, or of
+    ``count`` bytes of an SM, and the number of batches of 64 mma.sync of each SMSP in that time. A period is the least
+    number of cycles from one batch to the next: 0 if there is no pause between them, empty without mma.sync.
     """
     rows: list[MeasuredRow] = []
     for what in GONE_THROUGH:
@@ -76,7 +76,7 @@ def measure_domains(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 def _beside(device: Device, what: str, starts: Any, period: int | None) -> MeasuredRow:
-    """Launch twice, the second time with what the first has left in the caches but for DRAM's; return the row."""
+    """Launch twice, the second time with warm caches (except for DRAM's chase); return the row."""
     chases = what in _CHAINS
     trips = _HOPS.get(what, _PASSES)
     stamps = device.cupy.zeros((device.sms, 4), dtype=np.uint64)
@@ -105,7 +105,7 @@ def _beside(device: Device, what: str, starts: Any, period: int | None) -> Measu
 
 
 def _data_of(device: Device, what: str) -> tuple[Any, Any]:
-    """Return the data of a row, and where each CTA begins: at a part of the chain, or of the bytes, of its own."""
+    """Return the data of a row, and where each CTA begins: each has a part of the chain, or of the bytes."""
     ctas = np.arange(device.sms)
     if what not in _CHAINS:
         data = device.cupy.zeros(device.sms * _PASS_BYTES, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Measures lines that the DRAM alone holds, by single loads and groups of copies, and bursts of the host's lines."""
+"""Measures lines that miss the L2, by single loads and groups of copies, and bursts of lines of host memory."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -16,7 +16,7 @@ FILL_BYTES = 256 * _MIB
 """Memory that fills the L2 with its clean lines."""
 
 REGIONS_MIB = (16, 1024)
-"""Regions of the random lines: one that few pages cover, as a kernel's tensors, and one of many."""
+"""Regions of the random lines: one of few pages, like a kernel's tensors, and one of many pages."""
 
 BIN_CYCLES = 8
 """Width of a bin of the histogram of latencies."""
@@ -25,7 +25,7 @@ _ROWS, _ROW_BYTES, _TILES = 128, 2048, 16
 _GROUP_THREADS = 128
 
 _BURSTS = {"copies": 24, "copies_through": 24, "loads": 16}
-"""Kernel of ``outstanding.cu`` -> what each of its warps issues."""
+"""Kernel of ``outstanding.cu`` -> number of instructions of each of its warps."""
 
 _BURST_WARPS, _BURST_LAUNCHES = 16, 6
 _BURST_SHAPES = ((128, 256), (64, 256), (32, 256), (64, 128), (32, 64))
@@ -41,9 +41,9 @@ _CONSTANT_LAUNCHES = 3
 
 def measure_constants(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure the first read of each line of a kernel's parameters, in a launch that has others than the one before.
+    Measure the first read of each line of a kernel's parameters, in a launch with other parameters than the last one.
 
-    Column ``cycles`` has those between two reads of the clock around it, the mean over CTAs of a warp; in line 0 a word
+    Column ``cycles`` has the cycles between two clock reads around it, the mean over CTAs of a warp. A word of line 0
     was read before.
     """
     rows: list[MeasuredRow] = []
@@ -60,11 +60,11 @@ def measure_constants(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_cold(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure loads of random lines after the L2 was filled with clean other lines, and groups of cp.async.
+    Measure loads of random lines after the L2 was filled with other, clean lines, and groups of cp.async.
 
     The rows "miss" are a histogram of single loads from a region of ``region_mib``, one by each of as many CTAs as
-    there are SMs, in bins of ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are one of the same loads again.
-    Both include clock reads.
+    there are SMs, in bins of ``BIN_CYCLES`` that begin at ``cycles``. The rows "hit" are a histogram of the same loads
+    again. Both include clock reads.
 
     The rows "group" have the median cycles over the CTAs, by tile: until a group of two tiles' copies is issued, and
     until it has landed, cold and then warm.
@@ -95,7 +95,7 @@ class _Memory:
 
 
 def fill_l2(device: Device, filling: Any) -> None:
-    """Fill the L2 with clean lines of memory, which is read through twice."""
+    """Fill the L2 with clean lines of memory, by reading it twice."""
     sink = device.cupy.zeros(1, dtype=np.uint32)
     for _ in range(2):
         device.launch(
@@ -126,7 +126,7 @@ def _groups(device: Device, kernel: str, ctas: int, share: int, memory: _Memory)
     second, tiles = np.uint64(_DATA_BYTES // 2), np.int32(_TILES)
     arguments = (stamps, memory.data, second, np.uint32(_ROW_BYTES), tiles, np.int32(share))
     medians: list[IntArray] = []
-    # The first launch brings the code; the second finds the data cold, the third warm.
+    # The first launch brings the code. The data is cold in the second launch, and warm in the third.
     for launch in range(3):
         if launch == 1:
             fill_l2(device, memory.filling)
@@ -142,13 +142,13 @@ def _groups(device: Device, kernel: str, ctas: int, share: int, memory: _Memory)
 
 def measure_outstanding(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure bursts of more copies, or loads, than an SM may have on their way: when each one issues.
+    Measure bursts of more copies, or loads, than an SM may have in flight: when each one issues.
 
     16 warps of one SM issue ``count`` of them, each of ``lanes`` times 16 bytes in rows of ``row_bytes`` that are
-    ``pitch`` bytes apart, in lines of the host's memory, which come after 2,500 cycles and more. In rows of ``source``
-    "host and l2" every second one is of a line that the L2 has. ``issued`` had issued before the first pause, of
-    ``pause`` cycles from ``at`` on, all of them where there was none; most were there at ``landed``. Medians over
-    launches.
+    ``pitch`` bytes apart, in lines of host memory, which arrive after 2,500 cycles and more. In rows with ``source``
+    "host and l2" every second line hits the L2. ``issued`` of them issued before the first pause, which began at ``at``
+    and lasted ``pause`` cycles; without a pause it is all of them. Most had arrived at ``landed``. All columns are
+    medians over launches.
     """
     rows: list[MeasuredRow] = []
     for (kernel, each), mixed, (row_bytes, pitch), lanes in product(

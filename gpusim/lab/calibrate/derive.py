@@ -23,8 +23,8 @@ class Derived:
     A derived figure.
 
     Attributes:
-        value: Value in the machine file's unit, rounded to an integer; several of a figure that is a list.
-        at: CSV file, rows and formula that it comes from, with the value before rounding.
+        value: Value in the machine file's unit, rounded to an integer; several if the figure is a list.
+        at: CSV file, rows and formula, with the value before rounding.
     """
 
     value: int | tuple[int, ...]
@@ -112,7 +112,7 @@ _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": 
 
 def _tensor_interval(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     """
-    Return the interval of a mma.sync and its rule.
+    Return the interval of an mma.sync and its rule.
 
     It is measured in a 64x64 warp tile in CUTLASS's order with the most warps; without such a row, it is the least
     interval of the chains.
@@ -128,10 +128,10 @@ def _tensor_interval(mma: MeasuredTable, kind: str) -> tuple[float, str]:
 
 def _tensor_beyond(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     """
-    Return what a mma.sync takes beyond whole cycles, in hundredths, and its rule.
+    Return the time of an mma.sync beyond whole cycles, in hundredths, and its rule.
 
-    Two warp tiles, of which one has twice the mma.sync of the other, end their loops alike: the difference has no end
-    of a loop, at which ptxas lets a warp wait until its last mma.sync is done.
+    It is the difference of two warp tiles, one with twice as many mma.sync as the other. At the end of a loop, ptxas
+    lets a warp wait until its last mma.sync is done; the difference does not contain that wait.
     """
     tile = {"pattern": "tile", "type": kind, "order": "serpentine", "ldmatrix": "none", "smsps": 4}
     warps = mma.widest("warps", tile="4x8", **tile)
@@ -139,7 +139,7 @@ def _tensor_beyond(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     cycles = int(large["cycles"]) - int(small["cycles"])
     each = cycles / (int(large["mma_per_warp"]) - int(small["mma_per_warp"])) / int(large["warps_per_smsp"])
     interval = _nearest(_tensor_interval(mma, kind)[0])
-    if each >= interval + 1:  # one of the two figures is not what it should be
+    if each >= interval + 1:  # one of the two figures is wrong
         raise NotMeasured
     rule = f"mma.csv, warp tiles 4x8 less 2x8, serpentine, {warps} warps: {each:.3f} cycles"
     return 100 * max(0.0, each - interval), rule
@@ -147,10 +147,10 @@ def _tensor_beyond(mma: MeasuredTable, kind: str) -> tuple[float, str]:
 
 def _tensor_latency(mma: MeasuredTable, kind: str) -> tuple[float, str]:
     """
-    Return the latency of a mma.sync and its rule.
+    Return the latency of an mma.sync and its rule.
 
-    The least round of one warp, of as few chains as have it: where a chain alone needs a NOP that yields between two of
-    its mma.sync, it takes a cycle more than they do.
+    It is the shortest round of one warp, with the fewest chains that reach it. A single chain may need a yielding NOP
+    between its mma.sync, and then takes a cycle more.
     """
     chains = {"pattern": "chains", "type": kind, "warps": 1}
     least = min(mma.numbers("per_round", **chains))
@@ -216,7 +216,7 @@ def _l2_latency(where: str) -> Formula:
 
 
 def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    # An SM for which all lines take equal time shows no partition as far, so it says nothing about the hash.
+    # If all lines take equal time for an SM, it shows no far partition, and says nothing about the hash.
     far = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="far")}
     near = {row["sm"]: float(row["lines"]) for row in t["latency"].rows(level="l2", what="near") if row["sm"] in far}
     total = sum(far.values()) + sum(near.values())
@@ -225,8 +225,8 @@ def _far_fraction(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _bandwidth(level: str, column: str, *, alone: bool) -> NumberFormula:
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-        # Earlier files have streams of cp.async, whose copies filled what others were still filling. Some of those
-        # bring nothing (again.csv): so they seemed to read 6.2 TB/s from DRAM.
+        # Older files have streams of cp.async that filled memory which earlier copies were still filling. Some of these
+        # copies are dropped (again.csv), so they seemed to read 6.2 TB/s from DRAM.
         rows = [
             row
             for row in t["bandwidth"].rows(level=level)
@@ -241,14 +241,14 @@ def _bandwidth(level: str, column: str, *, alone: bool) -> NumberFormula:
 
 
 def _l2_rate(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    # Not the loads of bandwidth.csv: there every SM has as much to bring, and those of large CPCs end last, alone.
+    # Not the loads of bandwidth.csv: there every SM reads the same bytes, and the SMs of large CPCs end last, alone.
     rows = t["cpcs"].rows(sms="all", row_bytes=LINE_BYTES, own=1)
     brought = sum(float(row["bytes"]) / float(row["cycles"]) for row in rows)
     return brought, f"cpcs.csv, lines of their own: what {len(rows)} SMs bring at once"
 
 
 def _impeded(t: dict[str, MeasuredTable], read_span: int) -> float:
-    """Return how many fewer bytes are stored, where the L2 has them, for each that is read, in per cent."""
+    """Return, for data in the L2, by how many bytes each read byte reduces the stored bytes, in per cent."""
     of = {"stored_span": MIXED_RESIDENT}
     rows = t["mixed"].rows(read_span=read_span, **of)
     both = [row for row in rows if float(row["read"]) and int(row["storers"])]
@@ -264,7 +264,7 @@ def _fill_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _alone(t: dict[str, MeasuredTable]) -> tuple[float, float]:
-    """Return the bytes a cycle that streams read, and that they store, if they do nothing else."""
+    """Return the bytes a cycle of streams that only read, and of streams that only store."""
     reads = max(t["mixed"].numbers("read", read_span=MIXED_STREAMED, storers=0))
     stores = max(t["mixed"].numbers("stored", stored_span=MIXED_STREAMED, copiers=0))
     if not reads or not stores:
@@ -273,22 +273,22 @@ def _alone(t: dict[str, MeasuredTable]) -> tuple[float, float]:
 
 
 def _turns(t: dict[str, MeasuredTable], row: Row) -> float:
-    """Return the bytes a cycle that DRAM could be read besides what some streams read and store."""
+    """Return the remaining read bandwidth of DRAM, bytes a cycle, beside the reads and stores of some streams."""
     reads, stores = _alone(t)
     return reads * (1 - float(row["read"]) / reads - float(row["stored"]) / stores)
 
 
 def _streams(t: dict[str, MeasuredTable], copiers: int) -> list[Row]:
-    """Return the rows of streams that are read by some warps of each SM, and stored by one, with pauses or without."""
+    """Return the rows of streams of ``copiers`` reading warps and one storing warp on each SM, paused or not."""
     return t["mixed"].rows(read_span=MIXED_STREAMED, stored_span=MIXED_STREAMED, copiers=copiers, storers=1)
 
 
 def _turning(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     """
-    Return what both turns cost of what could be read, and what is stored before, in bytes.
+    Return the cost of both turns, in bytes that could be read, and the bytes that are stored before a turn.
 
-    From one turn to the next so many bytes are stored, and then a line is read: what is lost in a cycle is the cost
-    over the cycles of both. Least squares of relative errors of its inverse, of what one warp of each SM reads.
+    Between two turns so many bytes are stored, and then a line is read. The bytes lost in a cycle are the cost over the
+    cycles of both. The fit is least squares of the relative errors of their inverse, for one reading warp on each SM.
     """
     rows = [(1 / _turns(t, row), float(row["read"]), float(row["stored"])) for row in _streams(t, 1)]
     both = [[1 / stored / cycles, LINE_BYTES / read / cycles] for cycles, read, stored in rows]
@@ -302,7 +302,7 @@ def _meanwhile(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     found = []
     for row in _streams(t, 8):
         cycles, stored = lost / _turns(t, row), float(row["stored"])
-        # Fewer than are gathered else are stored from turn to turn.
+        # These streams store fewer bytes between turns than DRAM gathers otherwise.
         if stored * cycles < gathered:
             found.append(reads * (cycles - LINE_BYTES / stored))
     if not found:

@@ -21,15 +21,15 @@ from gpusim.units import PAGE_LINE_BITS
 _ACTIVE, _ELAPSED = "sm__cycles_active.max", "sm__cycles_elapsed.max"
 _CODE_LINE_INSTRUCTIONS = 8
 _VALLEY = 4
-"""Part of the loads of the near peak that a bin between it and the far one has at most."""
+"""A bin in the valley between the near and the far peak has at most the near peak's loads over this number."""
 
 _SERVED_TOGETHER = 2
-"""Requests that come as far apart as the window is long: the first opens it, the second comes at its end."""
+"""Requests at a distance of one window that one lookup serves: the first opens the window, the second ends it."""
 
 
 def histogram_percentile(rows: list[Row], percent: float) -> float:
     """
-    Return a percentile of a histogram, whose samples are taken as evenly spread over each bin.
+    Return a percentile of a histogram. Samples are assumed to be spread evenly over each bin.
 
     Args:
         rows: Bins of ``BIN_CYCLES``, with columns ``cycles`` (where the bin begins) and ``loads`` (its samples).
@@ -49,13 +49,13 @@ def histogram_percentile(rows: list[Row], percent: float) -> float:
 
 
 def _hit_latency(latency: MeasuredTable) -> float:
-    """Return the mean cycles of an L2 hit in the pointer chases, near and far lines by their number."""
+    """Return the mean cycles of an L2 hit in the pointer chases, over near and far lines."""
     rows = [*latency.rows(level="l2", what="near"), *_rows_or_none(latency, level="l2", what="far")]
     return _mean_of_lines(rows)
 
 
 def _mean_of_lines(rows: Iterable[Row]) -> float:
-    """Return the mean cycles of rows, each of which stands for a number of lines."""
+    """Return the mean cycles of rows, weighted by their numbers of lines."""
     counted = [(float(row["cycles"]), int(row["lines"])) for row in rows]
     return sum(cycles * lines for cycles, lines in counted) / sum(lines for _, lines in counted)
 
@@ -73,7 +73,7 @@ def _cold(t: dict[str, MeasuredTable], what: str) -> list[Row]:
 
 
 def _cold_clocks(t: dict[str, MeasuredTable]) -> float:
-    """Return by how many cycles single loads of lines that the L2 has take longer in cold.csv than in a chase."""
+    """Return by how many cycles a single load that hits the L2 takes longer in cold.csv than in a chase."""
     return histogram_percentile(_cold(t, "hit"), 50) - _hit_latency(t["latency"])
 
 
@@ -87,14 +87,14 @@ def _dram_latency(percent: float) -> NumberFormula:
 
 
 def _shares(together: MeasuredTable, span: int) -> tuple[float, float]:
-    """Return the share of the loads of events of a span that are late, and the share of events with such a load."""
+    """Return the share of late loads in events of a span, and the share of events with a late load."""
     rows = together.rows(span=span)
     late = [int(row["late"]) for row in rows]
     return mean(late) / int(rows[0]["lines"]), mean(one > 0 for one in late)
 
 
 def _parts(together: MeasuredTable, span: int) -> float:
-    """Return how many parts, each late by itself, would make as many events have a late load."""
+    """Return the number of independent parts that would give this share of events with a late load."""
     each, some = _shares(together, span)
     if not 0 < some < 1:
         raise NotMeasured
@@ -102,11 +102,11 @@ def _parts(together: MeasuredTable, span: int) -> float:
 
 
 _SAME = 1.25
-"""More parts than this times the fewest are those of another region."""
+"""If a span has more parts than this times the fewest, it reaches into another region."""
 
 
 def _region(together: MeasuredTable) -> int:
-    """Return the most bytes, a power of two, over which lines are of as few parts as those of the shortest spans."""
+    """Return the size of a region: the longest span, a power of two, with as few parts as the shortest spans."""
     parts: dict[int, float] = {}
     for span in map(int, together.values("span")):
         if span and not span & span - 1:
@@ -121,8 +121,8 @@ def _peaks(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     """
     Return the most frequent cycles of misses of near lines and of far ones, clock reads included.
 
-    The histogram has two peaks, of which the near lines' is the higher one, and a valley between them. On either side
-    of it the median of the fuller bins is taken.
+    The histogram has two peaks and a valley between them. The higher peak is that of the near lines. A result is the
+    median of the fuller bins on one side of the valley.
     """
     rows = {int(float(row["cycles"])): row for row in _cold(t, "miss")}
     loads = {begin: int(row["loads"]) for begin, row in rows.items()}
@@ -136,7 +136,7 @@ def _peaks(t: dict[str, MeasuredTable]) -> tuple[float, float]:
 
 
 def _fuller_middle(rows: list[Row]) -> float:
-    """Return the median of the loads in those bins that have at least half as many as the fullest of them."""
+    """Return the median of the loads in the bins that have at least half as many loads as the fullest bin."""
     most = max(int(row["loads"]) for row in rows)
     return histogram_percentile([row for row in rows if 2 * int(row["loads"]) >= most], 50)
 
@@ -157,8 +157,8 @@ def _home_mask(sides: MeasuredTable) -> int:
     """
     Return the mask of the bits of a line's number, in its page, whose parity says whether it crosses the chip.
 
-    SMs of the loader's side see none cross. For those of the other one, the parity of these bits agrees best, of all
-    sets of bits, with which of its first loads take longer: a Walsh-Hadamard transform tells how well each does.
+    For SMs on the loader's side no line crosses. For SMs on the other side, some first loads take longer. Of all sets
+    of bits, the result is the one whose parity agrees best with these loads, by a Walsh-Hadamard transform.
     """
     agreement = np.zeros(1 << PAGE_LINE_BITS)
     for loader in sides.values("loader"):
@@ -192,16 +192,16 @@ def _late_region(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _SEEN: Final = (150, 450)
-"""Cycles beyond the median between which loads are late, and all that are as late are seen."""
+"""Range of cycles beyond the median in which loads are late, and in which every such load is observed."""
 
 _SOMETHING_ELSE: Final = 700
-"""Cycles beyond the median from which a load waits for something else: a few do, and twelve of all wait 550 to 700."""
+"""Cycles beyond the median from which a load waits for something else. A few do; twelve in all wait 550 to 700."""
 
 _LATE: Final = 100
 """Cycles beyond the median from which a load of an event is late."""
 
 _SURELY: Final = 2.5
-"""Agreement of bits with which loads of an event are late, over that of most sets of bits, that is no chance."""
+"""Least agreement of a set of bits with the late loads of events, over that of most sets, that is not chance."""
 
 
 class _Standstills(NamedTuple):
@@ -215,7 +215,7 @@ class _Standstills(NamedTuple):
 
 @lru_cache(maxsize=1)  # three figures ask for that of one pair of tables
 def _loads(standstills: MeasuredTable, sides: MeasuredTable) -> _Standstills:
-    """Return the loads; those on time are the median of a region's lines of one home."""
+    """Return the loads. The time of a load on time is the median of a region's lines with the same home."""
     rows = standstills.rows()
     names = ("lines", "region", "first", "event", "line", "cycles")
     lines, region, first, event, line, cycles = (np.array([int(row[name]) for row in rows]) for name in names)
@@ -226,13 +226,13 @@ def _loads(standstills: MeasuredTable, sides: MeasuredTable) -> _Standstills:
 
 
 def parities(numbers: IntArray, mask: int) -> IntArray:
-    """Return whether each number has an odd number of ones among some bits."""
+    """Return the parity of the masked bits of each number: whether the number of ones is odd."""
     odd: IntArray = np.bitwise_count(numbers & mask).astype(np.int64) % 2
     return odd
 
 
 def _share_late(t: dict[str, MeasuredTable], least: int, below: int) -> float:
-    """Return the share of the single loads that are late by some cycles and less than others."""
+    """Return the share of the single loads that are late by ``least`` cycles or more, and less than ``below``."""
     found = _loads(t["standstills"], t["sides"])
     beyond = found.beyond[found.lines == 1]
     return float(((beyond >= least) & (beyond < below)).mean())
@@ -240,9 +240,9 @@ def _share_late(t: dict[str, MeasuredTable], least: int, below: int) -> float:
 
 def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the cycles from one standstill to the next, and their rule.
+    Return the cycles from one refresh to the next, and their rule.
 
-    Loads come at any time alike, so that of those of one period as many are late by any number of cycles.
+    Loads come at uniformly distributed times. So in a period, equally many loads are late by each number of cycles.
     """
     least, most = _SEEN
     share = _share_late(t, least, most)
@@ -253,7 +253,7 @@ def _late_period(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _late_cycles(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the cycles of a standstill and their rule: the share of the loads that it makes late, of a period."""
+    """Return the cycles of a refresh, from the share of late loads in a period, and their rule."""
     period = _late_period(t, 0)[0]
     share = _share_late(t, _SEEN[0], _SOMETHING_ELSE)
     rule = f"standstills.csv, {100 * share:.1f} % of the single loads, {_SEEN[0]} cycles late and more, of a period"
@@ -264,8 +264,9 @@ def _late_masks(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], s
     """
     Return the masks of the bits whose parities tell a region's parts apart, and their rule.
 
-    Of events with loads that are late and loads that are not, each set of bits agrees to some extent with which of them
-    are: the mean of the squared correlation. Those that agree surely, and do not follow from others, are parts.
+    Some events have both late loads and loads on time. The agreement of a set of bits is the mean of its squared
+    correlation with the late loads of these events. The masks are the sets that agree surely, and that are not
+    combinations of others.
     """
     found = _loads(t["standstills"], t["sides"])
     count = int(found.lines.max())
@@ -299,7 +300,7 @@ def _write_bandwidth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _reach(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
-    """Return by how many cycles single loads of each measured SM take longer, in the mean, than the nearest one's."""
+    """Return by how many cycles single loads of each measured SM take longer, in the mean, than on the nearest SM."""
     by_sm: dict[int, list[Row]] = {}
     for row in t["latency"].rows(level="l2", what="line"):
         by_sm.setdefault(int(row["sm"]), []).append(row)
@@ -309,7 +310,7 @@ def _reach(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
 
 
 def _received_per_look_up(merge: MeasuredTable, stagger: int) -> tuple[float, str]:
-    """Return sectors that the L1s received for each that was looked up, and the size of the group of all CTAs."""
+    """Return the sectors that the L1s received for each sector looked up, and the size of the group of all CTAs."""
     group = merge.widest("group")
     received = merge.numbers("l1tex__m_xbar2l1tex_read_sectors.sum", group=group, stagger=stagger)
     looked_up = merge.numbers("lts__t_sectors_srcunit_tex.sum", group=group, stagger=stagger)
@@ -323,9 +324,9 @@ def _most_merged(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _merge_window(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return how long after a look-up others are merged with it: the time between two requests at which it serves two.
+    Return how long after a lookup others are merged with it: the distance of requests at which a lookup serves two.
 
-    That is found between the staggers about it, by a straight line.
+    It is interpolated linearly between the two neighbouring staggers.
     """
     hits = t["hits"]
     staggers = sorted(map(int, hits.values("stagger")))
@@ -346,7 +347,7 @@ def _store_port(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _write_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the cycles by which CTAs issue their stores faster than the L2 takes them, before they wait for it."""
+    """Return the cycles by which the issue of stores runs ahead of the L2 before CTAs wait for it."""
     ctas = t["stores"].widest("ctas", kernel="stores", what="clock")
     of = {"kernel": "stores", "what": "clock", "ctas": ctas, "per": 32}
     taken = t["stores"].numbers("bytes", **of)[0] / _write_bandwidth(t, 0)[0]
@@ -368,14 +369,14 @@ def _excess(t: dict[str, MeasuredTable]) -> dict[int, float]:
 
 
 def _ctas_on_every_gpc(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the fewest CTAs of a grid whose elapsed cycles exceed the active ones as little as the largest grid's."""
+    """Return the fewest CTAs of a grid whose elapsed cycles exceed the active ones no more than in the largest grid."""
     excess = _excess(t)
     most = 1.5 * excess[max(excess)]
     return min(ctas for ctas in excess if excess[ctas] <= most), "idle.csv, fewest CTAs of mma.sync without excess"
 
 
 def _idle_clock(t: dict[str, MeasuredTable], number: int) -> tuple[float, str]:
-    """Return elapsed cycles, less those of a launch, for 100 active ones, where a GPC has no CTA."""
+    """Return elapsed cycles without launch overhead, for 100 active ones, if a GPC has no CTA."""
     fewest = _ctas_on_every_gpc(t, number)[0]
     rows = [row for row in t["idle"].rows(**_IDLE) if int(row["ctas"]) < fewest]
     if not rows:

@@ -1,4 +1,4 @@
-"""Derives what the ends of a launch take, and where its CTAs go; measures nothing."""
+"""Derives the overhead at the ends of a launch, and the places of its CTAs; measures nothing."""
 
 from collections import Counter
 from itertools import groupby, pairwise
@@ -17,7 +17,7 @@ _LOOKED_UP, _READ = "lts__t_sectors_srcunit_tex.sum", "lts__t_sectors_op_read.su
 
 
 def _ending(ends: MeasuredTable, fewest: int, per: int) -> float:
-    """Return the median of elapsed less active cycles of grids of so many CTAs whose threads store ``per`` times."""
+    """Return the median of elapsed less active cycles, of grids of ``fewest`` CTAs or more and ``per`` stores each."""
     rows = [row for row in ends.rows(per=per) if int(row["ctas"]) >= fewest]
     if not rows:
         raise NotMeasured
@@ -25,7 +25,7 @@ def _ending(ends: MeasuredTable, fewest: int, per: int) -> float:
 
 
 _NO_GPC_IDLE = 16
-"""CTAs of a grid that leave no GPC idle: fewer count an idle GPC's clock, see ``launch.idle_clock_percent``."""
+"""Fewest CTAs that leave no GPC idle. Smaller grids count an idle GPC's clock (``launch.idle_clock_percent``)."""
 
 
 def _overhead(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -54,7 +54,7 @@ def _cta_setup(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _order(places: MeasuredTable, ctas: int, per_sm: int) -> list[int]:
-    """Return the SM of each CTA of a grid of equal CTAs, in launch order; of several such grids, of the last one."""
+    """Return the SM of each CTA of a grid of equal CTAs, in launch order. The last such grid counts."""
     rows = places.rows(ctas=ctas, per_sm=per_sm, period=1)
     of_cta = {int(row["cta"]): int(row["sm"]) for row in rows}
     return [of_cta[cta] for cta in sorted(of_cta)]
@@ -62,13 +62,13 @@ def _order(places: MeasuredTable, ctas: int, per_sm: int) -> list[int]:
 
 def _groups(places: MeasuredTable) -> list[list[int]]:
     """
-    Return the SMs of each group, the one that is ahead first and then in the order of the SMs' numbers.
+    Return the SMs of each group: the first group, then the others in the order of the SMs' numbers.
 
-    Of 16 CTAs, each group but the first gets one; of as many CTAs as SMs, they get all of theirs, one group after the
-    other.
+    In a grid of 16 CTAs, each group but the first gets one. In a grid of as many CTAs as SMs, the groups are filled one
+    after the other.
 
     Raises:
-        NotMeasured: The few CTAs do not tell the groups apart: some share an SM, or no SM is passed over.
+        NotMeasured: The small grid does not separate the groups: some CTAs share an SM, or no SM is skipped.
     """
     sms = len({row["sm"] for row in places.rows()})
     few, all_ = _order(places, _NO_GPC_IDLE, 1), _order(places, sms, 1)
@@ -76,7 +76,7 @@ def _groups(places: MeasuredTable) -> list[list[int]]:
     following = next((number for number, place in enumerate(firsts) if number != place), 0)
     if len(set(few)) < _NO_GPC_IDLE or following == 0:
         raise NotMeasured
-    # The last of the SMs that follow one another from the start of the launch is the next group's first.
+    # The last SM in the run of ascending SMs at the start of the launch is the first of the next group.
     starts = [0, *firsts[following - 1 :], sms]
     groups = [all_[begin:end] for begin, end in pairwise(starts)]
     return [groups[0], *sorted(groups[1:])]
@@ -92,7 +92,7 @@ def _others(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
 
 
 def _between(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the groups that get their CTAs between two turns of the first group."""
+    """Return how many groups get their CTAs between two turns of the first group, and the rule."""
     groups, per_sm = _groups(t["places"]), 4
     sms = sum(map(len, groups))
     of_sm = {sm: number for number, group in enumerate(groups) for sm in group}
@@ -104,11 +104,11 @@ def _between(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _MERGED = 1.5
-"""Sectors looked up of two SMs that read the same, over those of one: fewer than this if all are merged, else 2."""
+"""Lookups of two SMs that read the same sectors, over those of one SM: below this if all are merged, else 2."""
 
 
 def _gpcs(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
-    """Return the GPC of each group of SMs, numbered by its first one: groups whose SMs' reads are merged share one."""
+    """Return the GPC of each group of SMs, numbered by its first group. Groups whose reads are merged share a GPC."""
     groups = _groups(t["places"])
     of_sm = {str(sm): number for number, group in enumerate(groups) for sm in group}
     gpcs = list(range(len(groups)))
@@ -122,7 +122,7 @@ def _gpcs(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
 
 
 def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
-    """Return the side of each group of SMs: 0 for that of the SM that brought the lines, where none crosses."""
+    """Return the side of each group of SMs: 0 is the side of the SM that brought the lines, for which none crosses."""
     crossed: dict[int, int] = {}
     first = t["sides"].rows(what="read")[0]["loader"]
     for row in t["sides"].rows(what="read", loader=first):
@@ -133,11 +133,11 @@ def _sides(t: dict[str, MeasuredTable], _: int) -> tuple[tuple[int, ...], str]:
 
 
 _AT_ONCE = {"kind": "cta", "threads": 128}
-"""CTAs of launch.csv: of four warps, as most kernels have; of one and of 32, SMs of a TPC are 7 and 48 cycles apart."""
+"""CTAs of launch.csv: of four warps, as in most kernels. With 1 or 32 warps SMs of a TPC are 7 or 48 cycles apart."""
 
 
 def _begins(launch: MeasuredTable) -> dict[int, list[int]]:
-    """Return when CTAs begin on each SM that are all resident at once, in order, by the clock of its GPC."""
+    """Return when the CTAs of each SM begin, in order, by the clock of its GPC; all of them are resident at once."""
     rows = launch.rows(**_AT_ONCE)
     fewest = min((int(row["ctas"]) for row in rows), default=0)
     begins: dict[int, list[int]] = {}
@@ -179,7 +179,7 @@ def _next_cta(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _further_lines(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return what the first read of a line of parameters takes more than one of a line that was read before."""
+    """Return how much longer the first read of a line of parameters takes than a later one, and the rule."""
     table = t["constants"]
     ctas = max(int(row["ctas"]) for row in table.rows())
     known, *others = table.numbers("cycles", ctas=ctas)
@@ -190,17 +190,17 @@ def _further_lines(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _MORE_OF_THE_L2 = 1.2
-"""What an SM of a small CPC brings over the median of all, at least: 1.4 there, and 1.05 at most of others."""
+"""Least bytes of an SM of a small CPC over the median of all SMs: such an SM has 1.4, others have 1.05 at most."""
 
 _SMALL_CPCS = "cpcs.csv, lines of their own: SMs that bring 1.2 times as much as the median"
 
 
 def _small_cpcs(t: dict[str, MeasuredTable]) -> tuple[tuple[int, ...], int, float]:
     """
-    Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these, and what they bring.
+    Return the places of the TPCs of small CPCs in most GPCs that have one, the TPCs of these GPCs, and their share.
 
     Raises:
-        NotMeasured: No SM brings more than others.
+        NotMeasured: No SM reads more than others.
     """
     brings = {
         int(row["sm"]): float(row["bytes"]) / float(row["cycles"])
@@ -227,7 +227,7 @@ def _own_sectors(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _reads_of_code(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the reads of a sector of code: what twice as many instructions read more, over their sectors."""
+    """Return the reads of a sector of code: additional reads of twice as many instructions, over their sectors."""
     by_length: dict[int, list[float]] = {}
     for row in t["own"].rows():
         if row.get("instructions"):
@@ -239,7 +239,7 @@ def _reads_of_code(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 class _Lags(NamedTuple):
-    """What SMs that multiply elapse longer than they are active, as in ``launch.gpc_clocks``."""
+    """Elapsed less active cycles of SMs that multiply, as in ``launch.gpc_clocks``."""
 
     sms: tuple[int, ...]
     besides: tuple[int, ...]
@@ -282,7 +282,7 @@ def _lags(table: MeasuredTable) -> _Lags:
 
 
 def _lags_of(table: MeasuredTable, ctas: str) -> dict[int, tuple[float, float]]:
-    """Return elapsed less active cycles of so many CTAs, and those that GPCs are apart, by how long they are busy."""
+    """Return elapsed less active cycles of ``ctas`` CTAs, and the lag between GPCs, by the cycles of work."""
     found: dict[int, list[Row]] = {}
     for row in table.rows(ctas=ctas):
         found.setdefault(int(row["busy_cycles"]), []).append(row)
@@ -295,14 +295,15 @@ def _less(rows: list[Row], more: str, less: str) -> float:
 
 _ALWAYS_IN_L1 = "l1 chase"
 _SLOWED = 0.97
-"""Part of its full clock that the SMs' falls below beside mma.sync: nearer to it, nothing can be told from the fall."""
+"""Share of the full clock below which the SMs' clock must fall beside mma.sync for the formula to apply."""
 
 
 def _own_clock(what: str) -> Formula:
     """
     Return the formula of the cycles of a hop that do not slow down with the SM's clock.
 
-    Beside mma.sync a hop from pointer to pointer waits some cycles to issue, too: those of a hop that hits the L1.
+    Beside mma.sync, a hop from pointer to pointer also waits to issue. These cycles are taken from a hop that hits the
+    L1.
     """
 
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -323,7 +324,7 @@ def _own_clock(what: str) -> Formula:
 
 
 def _hops(table: MeasuredTable, what: str) -> list[tuple[float, float]]:
-    """Return cycles of a hop and MHz of the SMs: without mma.sync, and beside ever fewer of them."""
+    """Return cycles of a hop and MHz of the SMs: without mma.sync, then beside fewer and fewer of them."""
     found = []
     for _period, rows in groupby(table.rows(what=what), key=itemgetter("period")):
         own = list(rows)

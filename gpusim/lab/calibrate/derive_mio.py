@@ -1,4 +1,4 @@
-"""Derives the figures of the MIO's queues and of cp.async's way through them; measures nothing."""
+"""Derives the figures of the MIO's queues and of cp.async's path through them; measures nothing."""
 
 from collections.abc import Sequence
 from math import log2
@@ -17,20 +17,20 @@ _HIDDEN_BY_STORE, _HIDDEN_BY_COPY = 6, 3
 """
 Cycles for which a loop of release.cu and cp_async.cu holds an instruction's registers without taking longer.
 
-Stalls of the machine code (sm_90, CUDA 13.0). The loop alone: UIADD3 1, IMAD 5, ISETP 13, so that BRA comes at 19. With
-a store: UIADD3 1, STS, then IMAD when the registers are free, r cycles later, and 12 after it BRA, at 13 + r. With a
-copy, three ``@!PT LDS RZ`` of 1 come before it: 16 + r. So r is what the loop takes longer, and 6 or 3.
+Stalls of the machine code (sm_90, CUDA 13.0). The loop alone: UIADD3 1, IMAD 5, ISETP 13, so BRA issues at 19. With a
+store: UIADD3 1, STS, then IMAD when the registers are free, r cycles later, and BRA 12 after it, at 13 + r. With a
+copy, three ``@!PT LDS RZ`` of 1 come before it: 16 + r. So r is the additional time of the loop, plus 6 or 3.
 """
 
 _TO_THE_QUEUE = 1
-"""Cycles from the issue of a memory instruction until its queue may give it away."""
+"""Cycles from the issue of a memory instruction until it may leave its queue."""
 
 _SMSPS, _BURST = 4, 8
 """SMSPs of held.csv's warps, and the longest of its bursts."""
 
 
 def _at_least_one(found: float) -> float:
-    """Return what was found; bursts that show less than one show nothing."""
+    """Return a derived number of at least one. Raise ``NotMeasured`` if it is less: the bursts show nothing."""
     if found < 1:
         raise NotMeasured
     return found
@@ -40,8 +40,8 @@ def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the number of loads that wait in an SMSP, and the rule.
 
-    Loads of 32 wavefronts keep the data stage busy. When the last load of a burst issues, those that the stage has not
-    served whole wait in the queues, which are full: in the SM's (``_sm_depth``), and evenly in the SMSPs'.
+    Loads of 32 wavefronts keep the data stage busy. When the last load of a burst issues, the queues are full: the
+    loads that the data stage has not served wait in the SM's queue (``_sm_depth``), and evenly in those of the SMSPs.
     """
     of = {"instruction": "lds burst", "wavefronts": 32, "smsps": _SMSPS}
     each = t["shared"].widest("instructions", **of)
@@ -54,10 +54,10 @@ def _queue_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the number of loads that have given up their address and wait for the data stage, and the rule.
+    Return the number of loads that have released their address and wait for the data stage, and the rule.
 
-    Of a burst of loads of four wavefronts, the last one may give up its address when so many are left before it. The
-    four loads of a burst of one on each SMSP do so at once, one a cycle.
+    In a burst of loads of four wavefronts, the last one releases its address when so many are left before it. The four
+    loads of a burst of one on each SMSP release theirs at once, one a cycle.
     """
     one, many = (_then(t, "ldmatrix.x4", count, 512) for count in (1, _BURST))
     late = max(many) - max(one) + _SMSPS - 1
@@ -70,16 +70,16 @@ def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 def _then(  # noqa: PLR0917 - the columns that tell a burst
     t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: int, behind: str = "", warps: int = _SMSPS
 ) -> list[float]:
-    """Return when the last address of each warp's burst was free, or a load behind it there, one warp on each SMSP."""
+    """Return when the last address of each warp's burst was free, or a later load's value, one warp on each SMSP."""
     of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": behind}
     return [t["held"].numbers(f"then_{warp}", **of, warps=warps)[0] for warp in range(warps)]
 
 
 _ADDRESS_REGISTERS = 3
-"""Of a copy, each with a place in the queue of the SM: one of its address in shared memory, two in global memory."""
+"""Address registers of a copy, each an entry of the SM's queue: one of the shared address, two of the global one."""
 
 _SHORT_BURST = 3
-"""Copies of each SMSP that find room to wait for their look-up; those behind them leave as fast as these begin it."""
+"""Copies of each SMSP that may wait for the tag lookup. Later copies leave at the pace at which these are looked up."""
 
 
 def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -90,15 +90,16 @@ def _copy_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _NARROW = 32
-"""Bytes of the rows of bursts whose look-ups take longest: 16 requests a copy."""
+"""Bytes of the rows of bursts with the longest tag lookups: 16 requests a copy."""
 
 
 def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the copies that wait to look up their lines when a load behind them passes, and the rule.
+    Return the copies that wait for the tag lookup when a load behind them passes, and the rule.
 
-    A load behind the longest bursts is there when some of their copies have begun: as many as the time takes at the
-    pace of what bursts of half that length take less, without that of a load behind one copy alone.
+    A load behind a burst passes when some of the burst's copies have begun. Their number is the time of a load behind
+    the longest bursts, less that of a load behind a single copy, over the time of a copy. The time of a copy is taken
+    from bursts of half that length.
     """
     half, longest = (max(_then(t, "cp.async.cg", count, _NARROW, "lds.32")) for count in (_BURST // 2, _BURST))
     (alone,) = _then(t, "cp.async.cg", 1, 512, "lds.32", warps=1)
@@ -113,10 +114,10 @@ def _look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 def _queue_percent(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
     """
-    Return the part of an entry of an SMSP's queue that a copy takes, and the rule.
+    Return the share of an entry of an SMSP's queue that a copy takes, and the rule.
 
-    When the last copy of the longest burst issues, those that have not been looked up wait: some for that, some in the
-    queue of the SM, of which each takes three entries, and the others in those of the SMSPs, which are full.
+    When the last copy of the longest burst issues, copies without a tag lookup wait: some for the lookup, some in the
+    queue of the SM, in which each takes three entries, and the others in those of the SMSPs, which are full.
     """
     of = {"row_bytes": _NARROW, "warps": _SMSPS}
     counts = sorted(int(row["copies"]) for row in t["queued"].rows(**of))
@@ -137,7 +138,7 @@ _LONG_BURSTS = ((64, 32), (32, 32), (32, 16), (32, 8))
 
 
 def _outstanding(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the requests of copies around the L1 that are on their way when no more issue, and the rule."""
+    """Return the requests of copies around the L1 that are in flight when no more issue, and the rule."""
     return _on_their_way(t, "copies", _LONG_BURSTS, twice=True)
 
 
@@ -145,10 +146,10 @@ def _on_their_way(
     t: dict[str, MeasuredTable], kernel: str, bursts: Sequence[tuple[int, int]], *, twice: bool
 ) -> tuple[float, str]:
     """
-    Return the requests of a kernel of outstanding.cu that are on their way when no more issue, and the rule.
+    Return the requests of a kernel of outstanding.cu that are in flight when no more issue, and the rule.
 
-    Some of the copies that have issued wait for their look-up, as many in all bursts; what is beyond these falls with
-    the requests of each, of which those of a sector count ``twice`` or once.
+    Some of the issued copies wait for the tag lookup, equally many in all bursts. The number of the others falls with
+    the requests of each. A request of one sector counts ``twice`` or once.
     """
     issued, places = [], []
     for row_bytes, lanes in bursts:
@@ -167,11 +168,11 @@ def _on_their_way(
 
 
 _THROUGH_BURSTS = ((128, 16), (128, 32), (64, 32), (32, 32))
-"""Bytes of a row, and lanes of each copy through the L1; of a line each fewer issue than so many lines would let."""
+"""Bytes of a row, and lanes of each copy through the L1. Of copies of one line, fewer issue than the limit of lines."""
 
 
 def _outstanding_through(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the lines that copies through the L1 lack and have on their way when no more issue, and the rule."""
+    """Return the missing lines of copies through the L1 that are in flight when no more issue, and the rule."""
     return _on_their_way(t, "copies_through", _THROUGH_BURSTS, twice=False)
 
 
@@ -180,7 +181,7 @@ _CROSSED_GAP: Final = 256
 
 
 def _fill_bytes(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the bytes of copies that are written in each cycle that these cost stores, and the rule."""
+    """Return the bytes of copies that are written in each cycle that stores lose to them, and the rule."""
 
     def taken(most: str) -> float:
         alone = t["crossed"].numbers("issued", most=most, few="nothing")[0]
@@ -210,7 +211,7 @@ def _apart(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _EMPTY_LOADS = 3
-"""Loads of nothing that ptxas puts before each group of crowded.cu (machine code, sm_90, CUDA 13.0)."""
+"""Predicated-off loads that ptxas puts before each group of crowded.cu (machine code, sm_90, CUDA 13.0)."""
 
 
 def _commit_stage(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -238,11 +239,11 @@ def _register_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]
 
 _GAPS_BURSTS: Final = (2, 8)
 _STORED_REGISTERS: Final = {"sts.32": 2, "sts.64": 3, "sts.128": 5}
-"""Registers of a store to shared memory: its address and what it stores."""
+"""Registers of a store to shared memory: its address and its data."""
 
 
 def _beside(gaps: MeasuredTable, access: str, mma: str) -> tuple[float, float]:
-    """Return the cycles that an access of a burst takes beside mma.sync of a kind, and those that an mma.sync does."""
+    """Return the cycles of an access of a burst beside mma.sync of a kind, and those of an mma.sync."""
     few, many = (gaps.numbers("landed", access=access, mma=mma, count=count)[0] for count in _GAPS_BURSTS)
     each = gaps.numbers("mma_each", access=access, mma=mma, count=_GAPS_BURSTS[1])[0]
     return (many - few) / (_GAPS_BURSTS[1] - _GAPS_BURSTS[0]), each
@@ -322,7 +323,7 @@ def _tensor_percent(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 def _beside_mma(instruction: str) -> Formula:
-    """Return the formula of what an instruction takes from mma.sync of other warps of its SMSP."""
+    """Return the formula of the issue time that an instruction takes from other warps' mma.sync on its SMSP."""
 
     def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
         alone = float(t["duel"].rows(first="mma", second="")[0]["cycles"])
@@ -335,9 +336,9 @@ def _beside_mma(instruction: str) -> Formula:
 
 def _store_buffer(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the bytes of stores that have issued and have not left the SM, when each waits for another one to leave.
+    Return the bytes of stores that have issued and not left the SM, when each waits for an earlier one to leave.
 
-    One of each SMSP is still in its queue.
+    One store of each SMSP is still in its queue.
     """
     row = t["backlog"].rows(instruction="stg.128", smsps=4, blockers=0)[0]
     last = max(int(column.removeprefix("at_")) for column in row if column.startswith("at_"))
@@ -358,7 +359,7 @@ _STEP_WARPS, _STEP_STORES = 4, (2, 4)
 
 
 def _store_way(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
-    """Return the bytes of a store to global memory for each cycle by which it puts off what follows it in a step."""
+    """Return the bytes of a store to global memory for each cycle by which it delays later instructions of a step."""
 
     def cycles(stores: int) -> float:
         return mean(t["steps"].numbers("cycles", bytes=16, warps=_STEP_WARPS, stores=stores))
@@ -374,10 +375,10 @@ def _store_way(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _ACCESS_BYTES: Final = 512
-"""Of a warp whose lanes load or store 16 bytes each."""
+"""Bytes of a warp whose lanes load or store 16 bytes each."""
 
 _RETURNED_ROWS: Final = {"row_bytes": 64, "along": 128, "warps": 16}
-"""Of returns.csv: as many loads on their way as bring lines without a pause, each with two sectors of them."""
+"""Rows of returns.csv with enough loads in flight that lines arrive without a pause; a load has two sectors a line."""
 
 
 def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
@@ -387,14 +388,14 @@ def _line_interval(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _AMID_ROWS, _AMID_LAGS = 32, range(32, 224)
-"""Rows of bursts that are looked up longest; lags of readers behind all loads, and before the data of any."""
+"""Rows of the bursts with the longest tag lookups; lags of readers behind all loads, before any data arrives."""
 
 
 def _load_look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
-    Return the loads that wait to look up their lines when ldmatrix behind them passes, and the rule.
+    Return the loads that wait for the tag lookup when ldmatrix behind them passes, and the rule.
 
-    ldmatrix that begins sooner ends at the same time: when all loads but these have begun, each for its wavefronts.
+    An ldmatrix that begins sooner ends at the same time: when all loads but these have begun, each for its wavefronts.
     """
     cycles = {int(row["lag"]): float(row["cycles"]) for row in t["amid"].rows(row_bytes=_AMID_ROWS)}
     alone = min(cycles.values(), default=0)
@@ -409,7 +410,7 @@ def _load_look_ups(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 
 
 _STORES: Final = {"ahead": "sts.32", "stride_bytes": 128, "busy": 1, "loader": 0}
-"""Of ahead.csv: bursts of stores of 32 wavefronts by one warp, and a load behind them on its SMSP."""
+"""Rows of ahead.csv: bursts of stores of 32 wavefronts by one warp, and a load behind them on its SMSP."""
 
 _STORE_BURST, _BANKS, _STORE_PACE = 14, 32, 2
 """Stores of the longest burst, wavefronts of each, and cycles of one for a lone warp (shared.csv)."""
@@ -419,8 +420,8 @@ def _stores_apart(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
     """
     Return the stores that have not begun when a load behind them passes, and the rule.
 
-    The load issues behind the burst, and waits until so many begin that the others may wait apart: one after another,
-    a warp's stores take the data stage for the latency of their wavefronts.
+    The load issues behind the burst. It waits until the remaining stores may wait apart from the queue. A warp's stores
+    take the data stage one after another, each for the latency of its wavefronts.
     """
     (issued, waited), (at_once, alone) = (
         [t["ahead"].numbers(column, **_STORES, count=count)[0] for column in ("issued", "cycles")]

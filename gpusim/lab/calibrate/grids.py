@@ -1,4 +1,4 @@
-"""Lists tiles of rows that grids of CTAs copy, shared as GEMMs share them: what the L2 merges and how fast it is."""
+"""Lists grids of CTAs that copy tiles of rows, shared as in GEMMs, to measure merging and the speed of the L2."""
 
 from typing import Final
 
@@ -27,19 +27,19 @@ _THREADS, _ROWS = 128, 64
 _TILES = 512
 _PITCH, _OWN_PITCH = 8192, 2048
 LONE_CTA_BYTES, _TWO_CTAS_BYTES = 120_000, 100_000
-"""Dynamic shared memory of a CTA that leaves an SM no room for a second one, or for a third."""
+"""Dynamic shared memory of a CTA of which one, or two, fit on an SM."""
 
 _SKEW_TILES = 11
 _PACES = (150, 200, 300, 400, 800)
-"""Cycles of a tile of 8 KiB; one of 16 KiB has twice as many."""
+"""Cycles of a tile of 8 KiB; a tile of 16 KiB has twice as many."""
 
 
 def grid_launches(sms: int, quick: bool) -> list[ProfiledLaunch]:
     """
     Return grids of CTAs that copy tiles of 64 rows of each of two operands, one CTA on an SM, or two.
 
-    All SMs are a grid of 11 CTAs by the rest of their number. ``own`` grids share nothing; CTAs of ``skew`` grids begin
-    at other places of their rows, so that no two ask for the same at once; ``pace`` is the least cycles of a tile.
+    A grid on all SMs has 11 CTAs in one dimension. CTAs of ``own`` grids share nothing. CTAs of ``skew`` grids begin at
+    different places of their rows, so no two request the same data at once. ``pace`` is the least cycles of a tile.
     """
     found: list[ProfiledLaunch] = []
     rows = min(11, sms)
