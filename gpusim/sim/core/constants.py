@@ -60,6 +60,14 @@ GAPS = 2
 LINES_AT_ONCE = 32
 """Most lines that one warp instruction touches: one for each lane."""
 
+DATA, LINE_RETURNS, SM_QUEUE, COPY_WRITES, ZERO_WRITES, PIPELINES = range(6)
+"""
+Pipelines of an SM whose cycles are reserved, and how many there are.
+
+Its data stage; the way of lines that loads lack; the way from the SMSPs' queues to the SM's; the writes of copies to
+shared memory as stores meet them, and as zeros do.
+"""
+
 LOADS_IN_FLIGHT = 256
 """Loads in flight of an SM that can be delayed, the last ones, a power of two: as many as eight of 32 warps."""
 

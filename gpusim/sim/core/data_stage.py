@@ -9,9 +9,8 @@ returning data. The loads whose data is to return, in order. The lines that copi
 Timing: an instruction takes the first free cycles from its own on, and every other one that is reserved for returning
 data: that moves to the next free cycle. A store replays a wavefront in whose cycle a copy writes.
 
-A pipeline is a number: that of an SM for its data stage, and counted on from the last one, SMs after SMs, for the way
-of lines that loads lack (``sms``), the way from the SMSPs' queues to the SM's (2 ``sms``), the writes of copies as
-stores meet them (3 ``sms``) and as zeros do (4 ``sms``).
+Pipeline number ``kind * sms + sm`` is that of an SM, with the kinds of ``constants``: of the data stage the SM's own
+number.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -27,12 +26,14 @@ from gpusim.sim.columns import pages, zeros
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
     ALL_ISSUED,
+    COPY_WRITES,
     CYCLE_BITS,
     ISSUED,
     LINE_BITS,
     LINE_MASK,
     LOADS_IN_FLIGHT,
     MOST_LOST,
+    PIPELINES,
     RETURNING,
     STAGE_MASK,
     STAGE_WORDS,
@@ -42,6 +43,7 @@ from gpusim.sim.core.constants import (
     WORD_CYCLES,
     WORD_NUMBER,
     WORD_NUMBERS,
+    ZERO_WRITES,
 )
 from gpusim.sim.core.warps import Warps
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
@@ -73,8 +75,8 @@ class DataStage:
         self.warps, self.calendar, self.sms = warps, calendar, sms
         self.wavefronts, self.last = 0, 0
         # States of the cycles of each pipeline; from ``full_from`` to ``full_to`` all cycles are known to be taken.
-        self.words = pages(5 * sms * STAGE_WORDS)
-        self.full_from, self.full_to = zeros(5 * sms), zeros(5 * sms)
+        self.words = pages(PIPELINES * sms * STAGE_WORDS)
+        self.full_from, self.full_to = zeros(PIPELINES * sms), zeros(PIPELINES * sms)
         # Loads in flight, in the order of their issue: the scoreboard, the cycle of their data, when it can be used.
         self.load_warp, self.load_board = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
         self.load_passes, self.load_landed = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
@@ -228,7 +230,7 @@ class DataStage:
             self.last = cycle
             cycles -= 1
             cycle += 1
-        if pipeline >= 3 * self.sms and start >= self.full_to[pipeline]:
+        if pipeline >= COPY_WRITES * self.sms and start >= self.full_to[pipeline]:
             # What copies write, and zeros, take every cycle from the first one looked at.
             if start > self.full_to[pipeline]:
                 self.full_from[pipeline] = start
@@ -307,13 +309,14 @@ class DataStage:
 
         It is looked at when something is stored, as nothing else asks for it; return the pipeline of the writes.
         """
+        pipeline = COPY_WRITES * self.sms + sm
         for number in range(max(self.writes_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
             line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
             if line >> LINE_BITS >= at:
                 size = (line & LINE_MASK) * SECTOR_BYTES
-                self.return_data(3 * self.sms + sm, line >> LINE_BITS, (size + self.fill_bytes - 1) // self.fill_bytes)
+                self.return_data(pipeline, line >> LINE_BITS, (size + self.fill_bytes - 1) // self.fill_bytes)
         self.writes_noted[sm] = self.writes_next[sm]
-        return 3 * self.sms + sm
+        return pipeline
 
     def lines_of_copies(self, sm: int, at: int) -> int:
         """
@@ -321,12 +324,13 @@ class DataStage:
 
         A cycle for a line, be it in parts, whose writes take all banks; return the pipeline of these cycles.
         """
+        pipeline = ZERO_WRITES * self.sms + sm
         for number in range(max(self.lines_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
             line = self.to_write[sm * TO_WRITE + (number & TO_WRITE_MASK)]
             if line >> LINE_BITS >= at:
                 self.sectors_noted[sm] += line & LINE_MASK
                 if self.sectors_noted[sm] >= SECTORS_PER_LINE:
-                    self.return_data(4 * self.sms + sm, line >> LINE_BITS, 1)
+                    self.return_data(pipeline, line >> LINE_BITS, 1)
                     self.sectors_noted[sm] -= SECTORS_PER_LINE
         self.lines_noted[sm] = self.writes_next[sm]
-        return 4 * self.sms + sm
+        return pipeline

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
 from gpusim.sim.core.cache import Lines, sectors_in
-from gpusim.sim.core.constants import LINES_AT_ONCE
+from gpusim.sim.core.constants import LINE_RETURNS, LINES_AT_ONCE
 from gpusim.sim.core.data_stage import DataStage
 from gpusim.sim.core.l2_arbiter import Crossbar
 from gpusim.sim.core.l2_sampled import L2Sampled
@@ -81,7 +81,7 @@ class L1:
         """
         Look the lines of a request up and read what is missing; return the cycle of the last one's data.
 
-        Not modelled: a limit on outstanding requests of loads (D24).
+        Not modelled: MSHRs, a limit on the misses of loads in flight (D24).
 
         Args:
             sm: The SM.
@@ -151,5 +151,5 @@ class L1:
         """
         if interval == 0:
             return at
-        self.data_stage.reserve(self.sms + sm, at, interval, 0)
+        self.data_stage.reserve(LINE_RETURNS * self.sms + sm, at, interval, 0)
         return self.data_stage.last + 1 - interval

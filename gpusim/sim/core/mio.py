@@ -22,7 +22,7 @@ order, when the data stage is free.
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import CODE_WIDTH, GAPS, INSTRUCTIONS_AHEAD, PERCENT, TAKES_MASK
+from gpusim.sim.core.constants import CODE_WIDTH, GAPS, INSTRUCTIONS_AHEAD, PERCENT, SM_QUEUE, TAKES_MASK
 from gpusim.sim.core.data_stage import DataStage
 from gpusim.sim.core.warps import SmspRows, Warps
 
@@ -246,7 +246,7 @@ class Mio:
             entry = self.sm_entry(sm, self.entries - 1)
             self.ample = self.sm_entry_free[self.sm_entry(sm, min(2 * self.entries, self.sm_depth) - 1)]
             start = max(collected, self.sm_entry_free[entry])
-            collected = self.data_stage.reserve(2 * self.sms + sm, start, self.interval, 0)
+            collected = self.data_stage.reserve(SM_QUEUE * self.sms + sm, start, self.interval, 0)
         leaves = self.wait_apart(sm, collected) if self.apart else self.wait_in_order(sm, collected, alone)
         self.leave_queue(smsp, collected)
         if not alone:

@@ -8,6 +8,7 @@ from doubles.by_hand import quiet
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.lab.calibrate.tiles import CROSSED_MOST
 from gpusim.machine import load_machine
+from gpusim.sim.core.constants import COPY_WRITES
 from gpusim.sim.figures import figures_of
 
 MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
@@ -29,7 +30,7 @@ def taken(most, few, gap):
 def simulated(wavefronts, apart):
     """Cycles that stores without end lose to each copy, of which one comes so often."""
     chip = quiet(figures=figures_of(H200, 0, busy=False))
-    written = 3 * chip.sms
+    written = COPY_WRITES * chip.sms
     copies = round(CYCLES / apart)
     for number in range(copies):
         chip.data_stage.return_data(written, round(number * apart), COPY_BYTES // chip.data_stage.fill_bytes)

@@ -3,7 +3,7 @@
 import pytest
 from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, queue, quiet, store
 
-from gpusim.sim.core.constants import BAR, PIPE, SHARED
+from gpusim.sim.core.constants import BAR, COPY_WRITES, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -117,7 +117,7 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
 def test_a_store_without_room_holds_no_store_of_another_smsp():
     """SMSP 0's, with a way of 7 cycles, leaves at 65; SMSP 1's to shared memory leaves at 6, and its load at 9."""
     chip = quiet(figures=FIGURES)
-    written, own = 3 * chip.sms, chip.width
+    written, own = COPY_WRITES * chip.sms, chip.width
 
     assert queue(chip.mio, 0, 0, cycles=1, room=65, written=written, way=7) == 65
     assert queue(chip.mio, own, 5, cycles=1, written=written) == 6

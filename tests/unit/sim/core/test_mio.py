@@ -7,7 +7,7 @@ from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusim.sim.core.constants import BAR, COMMIT, LINE_BITS, PIPE, PORT_WIDTH, SHARED
+from gpusim.sim.core.constants import BAR, COMMIT, COPY_WRITES, LINE_BITS, PIPE, PORT_WIDTH, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
@@ -344,7 +344,7 @@ def test_a_store_passes_again_where_a_copy_is_written_and_goes_first_then():
     That finds 12, where the second wavefront passes in vain; it passes at 13. A load's two have 20 and 21.
     """
     chip = quiet()
-    written = 3 * chip.sms
+    written = COPY_WRITES * chip.sms
     chip.data_stage.return_data(written, 10, 2)
     chip.data_stage.return_data(written, 20, 2)
 
@@ -419,7 +419,7 @@ def test_what_is_stored_next_waits_for_a_store_s_way_to_the_port_and_a_load_does
     A load that comes behind them leaves at 20; one right behind the first leaves at 6.
     """
     chip, own = quiet(figures=FIGURES), quiet().width
-    written = 3 * chip.sms
+    written = COPY_WRITES * chip.sms
 
     assert queue(chip.mio, 0, 4, cycles=1, written=written, way=7) == 5
     assert queue(chip.mio, own, 5, cycles=1) == 6
