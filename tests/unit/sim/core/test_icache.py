@@ -1,7 +1,14 @@
 """Instruction lines: when each is there, which of them an SM keeps, and how often the L2 is asked for them."""
 
+from collections import Counter
+
 import pytest
-from doubles.by_hand import execute, instruction, quiet
+from doubles.by_hand import (
+    A100,
+    execute,
+    instruction,
+    quiet,
+)
 from doubles.published import H200
 
 from gpusim.machine import load_machine
@@ -85,3 +92,26 @@ def test_code_is_not_looked_up_by_sms(core):
     ran = execute(core, (code, 1), ctas=4, sms=4, figures=ALONE)
 
     assert ran.chip.l2.looked_up == 0
+
+
+def test_first_instructions_come_from_beyond_and_the_stream_buffer_runs_ahead(core):
+    """
+    The first line is wanted when the parameters have come, at 79, and is there one L2 trip later.
+
+    The same miss brings 16 more lines, so that the second line is there when it is wanted, if all come at once.
+    """
+    lines = [instruction(PIPE, line=number // 8 if number % 8 == 0 else -1, gated=True) for number in range(16)]
+    ran = execute(core, (lines, 1), figures=figures_of(A100, 0, busy=False)._replace(fetch_interval=0))
+    spans = ran.warps[0, 0].spans
+    fetched = 79 + A100.instruction_cache.l1_miss_latency
+
+    assert spans[:3] == [(0, 79, "imc_miss"), (79, fetched, "no_instruction"), (fetched, fetched + 1, "selected")]
+    assert Counter(reason for _, _, reason in spans)["no_instruction"] == 1
+
+
+def test_after_a_branch_the_next_instruction_waits_for_its_target(core):
+    branch = instruction(PIPE, pipe="branch", stall=5, is_branch=True)
+
+    ran = execute(core, ([instruction(PIPE), branch], 2))
+
+    assert ran.warps[0, 0].issues == [0, 1, 9, 10, 18]

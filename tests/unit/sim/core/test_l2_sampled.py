@@ -1,12 +1,21 @@
 """A chip that stands for a larger one: what it takes from the walk through the L2, and what it looks up itself."""
 
+from dataclasses import replace
+
 import pytest
-from doubles.by_hand import Memory, copy, quiet
+from doubles.by_hand import (
+    Memory,
+    copy,
+    epilogue_load,
+    execute,
+    quiet,
+)
 from doubles.published import H200
 
+from gpusim.machine.spec import L2CrossingSpec
 from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
-from gpusim.sim.footprint import FROM_DRAM, IN_L2, L2Status
+from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 
 FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, l2_far_percent=0, most_merged=4)
 """A hit takes 258 cycles, a miss 690."""
@@ -280,3 +289,112 @@ def test_an_l2_that_stands_for_a_larger_one_is_full_sooner():
 
     assert written(chip, 6552, stored=1, each=4) == 0
     assert written(chip, 400, stored=1, each=4) == pytest.approx(100, abs=8)
+
+
+# --- what is known of an epilogue ---
+
+
+NEAR_ONLY = replace(H200, l2=replace(H200.l2, far_fraction_percent=0))
+
+
+def taken(core, requests, *, cached=True, stall=5000, l1_lines=8, machine=NEAR_ONLY, **memory):
+    """Cycles that copies of requests take, from when they leave the MIO, one every so many cycles; and the chip."""
+    code = [copy(fetch, stall=stall, activity=0, through_l1=cached) for fetch in range(len(requests))]
+    figures = figures_of(machine, 0, busy=False)._replace(l1_lines=l1_lines)
+    ran = execute(core, (code, 1), figures=figures, machine=machine, memory=Memory(requests, **memory))
+    return [landed - at - 1 for at, landed in ran.warps[0, 0].notes], ran.chip
+
+
+def known(chip, at, sectors, *, sm=0, issued=None, status=IN_L2):
+    """When some sectors arrive whose hits and misses are known."""
+    return chip.l2_sampled.read_known(sm, at, at if issued is None else issued, sectors, status.slow, status.missed)
+
+
+def test_an_sm_reads_64_bytes_a_cycle_from_the_l2():
+    """16 sectors are 512 bytes: 8 cycles on the SM's port; the chip's 4974 bytes a cycle hold nobody up."""
+    chip = quiet(machine=NEAR_ONLY)
+
+    assert [known(chip, 100, 16) - NEAR_ONLY.l2.hit_latency for _ in range(3)] == [100, 108, 116]
+
+
+def test_all_sms_together_are_held_up_by_the_bandwidth_of_the_chip():
+    """132 SMs, 512 bytes each: 67584 bytes, 13.58 cycles at 4974 a cycle; rounded down to thousandths and cycles."""
+    chip = quiet(machine=NEAR_ONLY, share=132)
+
+    assert [known(chip, 0, 16) - NEAR_ONLY.l2.hit_latency for _ in range(4)] == [0, 13, 27, 40]
+
+
+def test_a_request_that_waits_in_its_queue_holds_up_no_other_sm():
+    """SM 0's instruction issues at 0 and reaches the L2 at 200; SM 1's issues and arrives at 1."""
+    chip = quiet(machine=NEAR_ONLY, sms=2, ctas=2)
+    log = [known(chip, at, 4, sm=sm, issued=sm) for sm, at in ((0, 200), (1, 1))]
+
+    assert [at - NEAR_ONLY.l2.hit_latency for at in log] == [200, 1]
+
+
+def test_a_sampled_sm_waits_for_dram_in_the_walks_proportion():
+    """A quarter of 4 sectors is slow: one sector of every request waits. An eighth is missed: one of every second."""
+    chip, log = quiet(machine=NEAR_ONLY), []
+    for number in range(4):
+        at, before = 5000 * number, chip.dram.read_bytes
+        done = known(chip, at, 4, status=L2Status(slow=250, missed=125)) - at
+        log.append((done, chip.dram.read_bytes - before))
+
+    assert log == [(NEAR_ONLY.dram.latency, size) for size in (0, 32, 0, 32)]
+
+
+def test_an_epilogue_s_loads_wait_for_what_is_known_of_them_though_the_l2_is_simulated(core):
+    """4 sectors that nobody has read come from DRAM; 4 that were just written are there."""
+    code = [epilogue_load(output, stall=5000, activity=0) for output in range(2)]
+    memory = Memory(outputs=[(4, FROM_DRAM), (4, IN_L2)])
+    ran = execute(core, (code, 1), machine=NEAR_ONLY, memory=memory)
+
+    log = [landed - at - 1 for at, landed in ran.warps[0, 0].notes]
+    assert log == [NEAR_ONLY.dram.latency, NEAR_ONLY.l2.hit_latency]
+    assert ran.chip.dram.read_bytes == 4 * 32
+
+
+@pytest.mark.parametrize(
+    ("sectors", "status", "cycles"), [(16, JUST_WRITTEN, 189), (16, IN_L2, 0), (16, FROM_DRAM, 189)]
+)
+def test_what_an_epilogue_reads_first_has_to_cross_the_chip(core, sectors, status, cycles):
+    """Of four lines some are at home on the other side, 189 cycles away; what was read before is on both."""
+    machine = replace(NEAR_ONLY, l2=replace(NEAR_ONLY.l2, crossing=L2CrossingSpec(first=189, home_bits=(5,))))
+    code = [epilogue_load(0, stall=5000, activity=0)]
+    own, crossed = (
+        execute(core, (code, 1), machine=one, memory=Memory(outputs=[(sectors, status)]))
+        for one in (NEAR_ONLY, machine)
+    )
+
+    landed = [ran.warps[0, 0].notes[0][1] for ran in (own, crossed)]
+    assert landed[1] - landed[0] == cycles
+
+
+def test_of_single_lines_that_an_epilogue_reads_first_every_second_one_crosses(core):
+    """
+    Near and far come by turns: of four loads of a line each the second and the fourth take 189 cycles longer.
+
+    These two are looked up on both sides of the chip.
+    """
+    l2 = replace(
+        H200.l2,
+        far_fraction_percent=50,
+        far_latency=H200.l2.hit_latency,
+        crossing=L2CrossingSpec(first=189, home_bits=(5,)),
+    )
+    code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
+    memory = Memory(outputs=[(4, JUST_WRITTEN)] * 4)
+    ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=memory)
+
+    taken = [landed - at - 1 - H200.l2.hit_latency for at, landed in ran.warps[0, 0].notes]
+    assert sorted(taken) == [0, 0, 189, 189]
+    assert taken[0] != taken[1]
+    assert ran.chip.l2.looked_up == 4 * 4 + 2 * 4
+
+
+def test_what_an_epilogue_reads_again_is_looked_up_on_its_side_alone(core):
+    l2 = replace(H200.l2, far_fraction_percent=50, crossing=L2CrossingSpec(first=189, home_bits=(5,)))
+    code = [epilogue_load(output, stall=5000, activity=0) for output in range(4)]
+    ran = execute(core, (code, 1), machine=replace(H200, l2=l2), memory=Memory(outputs=[(4, IN_L2)] * 4))
+
+    assert ran.chip.l2.looked_up == 4 * 4

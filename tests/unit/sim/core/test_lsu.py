@@ -1,7 +1,22 @@
 """Memory instructions of one warp: when their registers are free, when their data is written, and how they follow."""
 
+from dataclasses import replace
+
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, queue, quiet, store
+from doubles.by_hand import (
+    A100,
+    Memory,
+    copy,
+    execute,
+    instruction,
+    ldmatrix,
+    lds,
+    load,
+    queue,
+    quiet,
+    store,
+)
+from doubles.published import H200
 
 from gpusim.sim.core.constants import BAR, COPY_WRITES, PIPE, SHARED
 from gpusim.sim.figures import figures_of
@@ -190,3 +205,121 @@ def test_a_load_that_finds_the_queue_full_waits_until_an_entry_is_free(core):
     figures = FIGURES._replace(queue_depth=2)
 
     assert issues(core, lds(), lds(), lds(), lds(), figures=figures) == [0, 1, 2, 4]
+
+
+# --- shared memory ---
+
+
+LDMATRIX_X4 = {
+    1: (29.1, 29.1, 29.3, 33.6, 40.1),
+    2: (29.1, 29.1, 29.3, 32.5, 40.2),
+    4: (29.1, 32.1, 48.1, 64.1, 80.1),
+    6: (29.1, 48.1, 72.1, 96.0, 120.2),
+    8: (32.1, 64.1, 96.1, 128.0, 160.1),
+    12: (48.1, 95.9, 143.9, 192.1, 240.1),
+}
+"""Warps -> cycles per trip at 1 to 5 independent ldmatrix.x4. Source: Sun et al. 2022, figure 15, A100."""
+
+
+@pytest.mark.parametrize("chains", range(1, 6))
+@pytest.mark.parametrize("warps", LDMATRIX_X4)
+def test_ldmatrix_x4_throughput_is_the_published_one(core, warps, chains):
+    """
+    T = max(29, 8 ILP, 4 ILP W): latency, a warp's return path of 64 bytes a cycle, the SM's data stage.
+
+    The latency is 23 + 2 * 3 further wavefronts. T is taken over all warps.
+    The published numbers are within 5 % (the largest difference is 33.6 against 32).
+    """
+    ran = execute(core, ([ldmatrix(4, board) for board in range(chains)], 60), warps=warps)
+
+    assert ran.period(59) == pytest.approx(LDMATRIX_X4[warps][chains - 1], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("matrices", "warps", "chains", "published"),
+    [(1, 1, 1, 23.1), (2, 1, 1, 25.1), (4, 1, 1, 29.3), (2, 4, 4, 32.1), (2, 8, 2, 32.1), (4, 4, 2, 32.2)],
+)
+def test_ldmatrix_latency_and_saturation_are_the_published_ones(core, matrices, warps, chains, published):
+    """Source: Sun et al. 2022, table 9, A100."""
+    ran = execute(core, ([ldmatrix(matrices, board) for board in range(chains)], 60), warps=warps)
+
+    assert ran.period(59) == pytest.approx(published, rel=0.02)
+
+
+@pytest.mark.parametrize("interval", [1, 2])
+def test_ldmatrix_x1_needs_an_sm_that_takes_an_instruction_each_cycle(core, interval):
+    """
+    8 warps * 4 chains of one wavefront are 32 wavefronts: 32.1 cycles in table 9, and 64 with one every 2 cycles.
+    """
+    machine = replace(A100, mio=replace(A100.mio, sm_interval=interval))
+
+    ran = execute(core, ([ldmatrix(1, board) for board in range(4)], 60), warps=8, machine=machine)
+
+    assert ran.period(59) == pytest.approx(32 * interval, rel=0.02)
+
+
+def test_conflicts_stretch_ldmatrix(core):
+    """
+    Row-major: 32 wavefronts each. Four of them reach a lone warp in 2 * 128 cycles a trip; free of conflicts, in 32.
+
+    So they do on an H200: in 256.3 and 32.3 (ldmatrix.csv).
+    """
+    periods = {}
+    for wavefronts in (4, 32):
+        code = [ldmatrix(4, board, wavefronts) for board in range(4)]
+        ran = execute(core, (code, 60), warps=1)
+        periods[wavefronts] = ran.period(59)
+
+    assert periods == {4: pytest.approx(32, rel=0.02), 32: pytest.approx(256, rel=0.02)}
+
+
+def test_conflicts_are_waited_for_as_mio_throttle_and_short_scoreboard(core):
+    clean = execute(core, ([ldmatrix(4, board) for board in range(4)], 60), warps=8)
+    conflicting = execute(core, ([ldmatrix(4, board, 32) for board in range(4)], 60), warps=8)
+    waited = [ran.warps[0, 0].stalled("mio_throttle", "short_scoreboard") for ran in (clean, conflicting)]
+
+    assert waited[1] > 6 * waited[0]
+
+
+def test_the_registers_of_a_warp_take_64_bytes_a_cycle(core):
+    """
+    ldmatrix.x4, 512 bytes: 8 cycles each. Issued at 0, 1, 2 they leave at 1, 5, 9 and land at 29, 37, 45.
+
+    Those of another warp of the SMSP do not wait for them: measured on an H200, one warp has one in 8.1 cycles, two
+    warps of an SMSP one in 4.05 (ldmatrix.csv, x4, 4 chains, 1 SMSP).
+    """
+    loads = [ldmatrix(4, 0, waits=(), activity=0, latency=23) for _ in range(3)]
+    ran = execute(core, (loads, 1), machine=H200)
+    start = H200.constant_cache.miss_latency
+
+    assert [(at - start, landed - start) for at, landed in ran.warps[0, 0].notes] == [(0, 29), (1, 37), (2, 45)]
+
+
+def test_two_warps_of_an_smsp_have_their_loads_at_the_rate_of_the_data_stage(core):
+    """
+    Warp 4's load leaves after those of warps 0 to 3, of 4 wavefronts each, and lands as much later.
+
+    Of 2048 bytes, the registers of one warp take 32 cycles: it does not wait for those of warp 0.
+    """
+    one = ldmatrix(4, 0, waits=(), activity=0, latency=23, bytes=2048)
+    ran = execute(core, ([one], 1), machine=H200, warps=5)
+    first, second = (ran.warps[0, warp].notes[0][1] for warp in (0, 4))
+
+    assert second - first == 4 * 4
+
+
+def test_each_further_wavefront_adds_its_latency(core):
+    """23, 25, 29, 37 for 1, 2, 4, 8 ways. Source: Sun et al. 2022, table 10, A100."""
+    loads = [lds(activity=0, stall=100)._replace(wavefronts=((ways,),)) for ways in (1, 2, 4, 8)]
+    ran = execute(core, (loads, 1))
+
+    assert [landed - at for at, landed in ran.warps[0, 0].notes] == [23, 25, 29, 37]
+
+
+def test_the_ring_slot_of_a_trip_has_wavefronts_of_its_own(core):
+    """Two slots of 1 and 8 wavefronts by turns, from slot 1 on: 37, 23, 37 cycles on A100."""
+    one = lds(activity=0, stall=100, stage=1)._replace(wavefronts=((1,), (8,)))
+    ran = execute(core, ([one], 3))
+
+    assert [landed - at for at, landed in ran.warps[0, 0].notes] == [37, 23, 37]
+    assert ran.chip.data_stage.wavefronts == 17

@@ -1,12 +1,29 @@
 """The two queues of the MIO and the data stage behind them: places, registers, copies, and data that comes later."""
 
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import pytest
-from doubles.by_hand import A100, Memory, copy, execute, instruction, lds, load, queue, queue_copy, quiet, store
+from doubles.by_hand import (
+    A100,
+    Memory,
+    copy,
+    execute,
+    instruction,
+    lds,
+    load,
+    queue,
+    queue_copy,
+    quiet,
+    store,
+)
+from doubles.published import H200
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusim.machine import load_machine
+from gpusim.machine.spec import MioSpec
 from gpusim.sim.core.constants import BAR, COMMIT, COPY_WRITES, LINE_BITS, PIPE, PORT_WIDTH, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
@@ -812,3 +829,146 @@ def test_what_takes_none_of_the_data_stage_passes_in_its_first_free_cycle():
     chip.data_stage.reserve(0, 3, 3, 0)
 
     assert (chip.data_stage.next_free(0, 1), chip.data_stage.next_free(0, 3)) == (2, 6)
+
+
+# --- the queues, by hand ---
+
+
+GA10X = MioSpec(
+    queue_depth=4,
+    smsp_interval=4,
+    register_interval=2,
+    source_release=6,
+    sm_interval=2,
+    sm_depth=17,
+    gaps=None,
+)
+
+
+def test_back_to_back_loads_of_one_smsp(core):
+    """
+    Huerta, table 1, one sub-core: issues at 2, 3, 4, 5, 6, then 13, 17, 21.
+
+    Here the queue of 4 empties at 1, 5, 9, 13, ...: the sixth issues when the second leaves, at 5, and from there one
+    every 4 cycles as published. The way to the address unit, which holds the sixth back until 11, is not modelled (D8).
+    """
+    ran = execute(core, ([lds()] * 9, 1), machine=replace(A100, mio=GA10X))
+
+    assert ran.warps[0, 0].issues[:9] == [0, 1, 2, 3, 4, 5, 9, 13, 17]
+
+
+def test_back_to_back_loads_of_four_smsps(core):
+    """Huerta, table 1, four sub-cores: each issues every 8 cycles, for the SM takes one instruction every 2."""
+    ran = execute(core, ([lds()] * 30, 1), warps=4, machine=replace(A100, mio=GA10X))
+
+    for warp in ran.warps.values():
+        assert {after - before for before, after in pairwise(warp.issues[10:-1])} == {8}
+
+
+def test_never_more_instructions_wait_than_the_queue_holds(core):
+    """Of the loads that have issued, at most 4 have not left: the (i+4)-th issues when the i-th has left."""
+    ran = execute(core, ([lds()] * 20, 1), machine=replace(A100, mio=GA10X))
+    leaves = [1 + 4 * number for number in range(20)]
+
+    assert all(at >= left for at, left in zip(ran.warps[0, 0].issues[4:20], leaves, strict=False))
+    assert ran.chip.data_stage.wavefronts == 20
+
+
+def test_the_data_stage_serves_one_wavefront_a_cycle():
+    """
+    Four SMSPs, 8 wavefronts each, at 0: they come to the SM's queue at 1, 3, 5, 7, and leave it at 1, 9, 17, 25.
+
+    What has no wavefront takes a cycle, too: the next one, 33.
+    """
+    chip = quiet()
+    log = [queue(chip.mio, smsp * chip.width, 0, cycles=chip.data_stage.count_wavefronts(8)) for smsp in range(4)]
+
+    assert log == [1, 9, 17, 25]
+    assert queue(chip.mio, 0, 0, cycles=chip.data_stage.count_wavefronts(0)) == 33
+    assert chip.data_stage.wavefronts == 32
+
+
+def test_instructions_of_one_smsp_leave_in_order_and_at_its_interval():
+    chip = quiet()
+
+    assert [queue(chip.mio, 0, at, cycles=1) for at in range(3)] == [1, 5, 9]
+
+
+@pytest.mark.parametrize(
+    ("since", "waits"),
+    [(12, 15), (14, 15), (16, 10), (20, 6), (34, 2), (200, 0)],
+)
+def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
+    """
+    Two mma.sync of 6 cycles, and one for the register that is read with each, take 14 cycles.
+
+    Asked 12 to 14 cycles after the first of them began there is room for 2 registers, 7 cycles each: 3 take 21, where
+    they take 6 without. Asked 20 cycles after there are 6 to spare, for 3 more: 20 cycles for 5, 12 for 3. After 34
+    there was room for 12: 8 for 3.
+    """
+    chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=load_machine("h200"))
+    tensor = chip.mio.collector.tensor
+    for at in (100, 106):
+        chip.smsp.take(tensor, at)
+    chip.mio.collector.port_user[tensor] = 1
+
+    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 3) == waits
+    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 0) == 0
+    assert chip.mio.collector.beside_issued(0, 1, 100 + since, 3) == 0, (
+        "its own mma.sync do not hold a warp's registers up"
+    )
+
+
+def test_a_machine_whose_gaps_are_not_known_reads_registers_as_without_mma_sync():
+    chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=A100)
+    tensor = chip.mio.collector.tensor
+    for at in (100, 106):
+        chip.smsp.take(tensor, at)
+    chip.mio.collector.port_user[tensor] = 1
+
+    assert chip.mio.collector.beside_issued(0, 2, 112, 3) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 32)), min_size=1, max_size=60))
+def test_the_data_stage_is_never_in_two_places(requests):
+    """
+    Whatever the order: each access takes the first cycles that no other has, from the one in which its SMSP has given
+    it away; without wavefronts, one.
+    """
+    chip = quiet()
+    now, taken, last = 0, set(), [0] * 4
+    for smsp, gap, wavefronts in requests:
+        now += gap
+        leaves = queue(chip.mio, smsp * chip.width, now, cycles=max(1, wavefronts))
+        assert chip.mio.collected > max(now, last[smsp])
+        last[smsp] = chip.mio.collected
+        free = [
+            cycle for cycle in range(chip.mio.collected, chip.mio.collected + 33 + len(taken)) if cycle not in taken
+        ]
+        assert leaves == free[0]
+        taken.update(free[: max(1, wavefronts)])
+
+
+@pytest.mark.parametrize(("name", "cycles"), [("a100", 32), ("rtx3090", 63), ("rtx4090", 63)])
+def test_an_sm_of_ga100_takes_a_memory_instruction_each_cycle_one_of_ga10x_every_other(name, cycles):
+    """
+    8 warps with 4 ldmatrix.x1 each, of one wavefront: 32.1 cycles on A100 (Sun et al. 2022, table 9).
+
+    On GA10x four busy sub-cores send one each every 8 cycles (Huerta et al. 2025, table 1): 1 + 2 * 31.
+    """
+    chip = quiet(machine=load_machine(name))
+
+    places = [smsp * chip.width for smsp in range(4)]
+
+    assert max(queue(chip.mio, smsp, 0, cycles=1) for _ in range(8) for smsp in places) == cycles
+
+
+NEAR_ONLY = replace(H200, l2=replace(H200.l2, far_fraction_percent=0))
+
+
+def taken(core, requests, *, cached=True, stall=5000, l1_lines=8, machine=NEAR_ONLY, **memory):
+    """Cycles that copies of requests take, from when they leave the MIO, one every so many cycles; and the chip."""
+    code = [copy(fetch, stall=stall, activity=0, through_l1=cached) for fetch in range(len(requests))]
+    figures = figures_of(machine, 0, busy=False)._replace(l1_lines=l1_lines)
+    ran = execute(core, (code, 1), figures=figures, machine=machine, memory=Memory(requests, **memory))
+    return [landed - at - 1 for at, landed in ran.warps[0, 0].notes], ran.chip

@@ -21,8 +21,6 @@ from gpusim.sim.core.constants import BAR, PIPE
 from gpusim.sim.figures import figures_of
 from gpusim.sim.stall_reasons import SELECTED
 
-# --- ldmatrix ---
-
 
 @pytest.mark.parametrize(
     ("stall", "expected"),

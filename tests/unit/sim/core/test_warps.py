@@ -1,9 +1,21 @@
-"""Slices of a serial split-K: each waits before its epilogue for the semaphore that the one before raises."""
+"""Warps: scoreboards, commit groups, launch, and slices of a serial split-K, which wait for the one before."""
+
+from collections import Counter
 
 import pytest
-from doubles.by_hand import A100, Memory, assembly, chip_of, execute, instruction
+from doubles.by_hand import (
+    A100,
+    Memory,
+    assembly,
+    chip_of,
+    copy,
+    execute,
+    instruction,
+    lds,
+    load,
+)
 
-from gpusim.sim.core.constants import BAR, PIPE
+from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, PIPE
 from gpusim.sim.figures import figures_of
 
 FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, semaphore=1000)
@@ -95,3 +107,120 @@ def test_the_end_of_a_cta_that_nobody_follows_wakes_nobody(core):
         ends[cta] = chip.ended_at
 
     assert ends == {0: 4, 1: 54, 2: 1056}
+
+
+# --- scoreboards, commit groups, launch ---
+
+
+def test_of_two_loads_that_hold_a_scoreboard_the_last_to_land_frees_it(core):
+    """The first comes from DRAM; the second, of no lane, is there 33 cycles after it left the queue."""
+    code = [load(0, write=0, activity=0), load(1, write=0, activity=0), instruction(PIPE, waits=(0,))]
+    ran = execute(core, (code, 1), memory=Memory([(1, ((0, 1),)), (0, ())]))
+    (_, first), (_, second) = ran.warps[0, 0].notes
+
+    assert ran.warps[0, 0].selected[2] == first > second
+
+
+def spent(core, *code, requests):
+    """What one warp does in the cycles before it is done, from its first issue on: (cycles, reason)."""
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
+    ran = execute(core, (code, 1), figures=figures, memory=Memory(requests))
+    return [(end - begin, reason) for begin, end, reason in ran.warps[0, 0].spans]
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"), [("load", "short_scoreboard"), ("lds", "long_scoreboard")], ids=["lds last", "load last"]
+)
+def test_of_two_loads_that_land_together_the_later_one_names_the_wait(core, first, reason):
+    """
+    A load of no lane and an LDS hold one scoreboard. The first issues at 0 and leaves at 1, the second leaves at 5.
+
+    The load lands 33 cycles after it left, at 34 or 38; the LDS one cycle less than its latency after it left, which
+    is chosen so that both land together. At 2 the warp begins to wait.
+    """
+    held = {"write": 0, "waits": ()}
+    far = load(0, **held)
+    near = lds(**held)._replace(latency=30 if first == "load" else 38)
+    pair = (far, near) if first == "load" else (near, far)
+    landed = 34 if first == "load" else 38
+
+    assert spent(core, *pair, instruction(PIPE, waits=(0,)), requests=[(0, ())])[:4] == [
+        (1, "selected"),
+        (1, "selected"),
+        (landed - 2, reason),
+        (1, "selected"),
+    ]
+
+
+def test_of_two_scoreboards_that_are_freed_together_the_lower_one_names_the_wait(core):
+    """As above, each on a scoreboard of its own: a load on 1 that lands at 34, then an LDS on 0 that does."""
+    far, near = load(0, write=1), lds(write=0)._replace(latency=30)
+    log = spent(core, far, near, instruction(PIPE, waits=(0, 1)), requests=[(0, ())])
+
+    assert log[2] == (32, "short_scoreboard")
+    far, near = load(0, write=0), lds(write=1)._replace(latency=30)
+    log = spent(core, far, near, instruction(PIPE, waits=(0, 1)), requests=[(0, ())])
+
+    assert log[2] == (32, "long_scoreboard")
+
+
+def test_wait_group_waits_for_the_groups_before_the_last_n(core):
+    """
+    Group 0 zero-fills: it is there 39 cycles after the last of its four wavefronts. Group 1 comes from DRAM.
+
+    LDGSTS at 0 leaves at 1, writes until 4, lands at 43. COMMIT at 1 leaves at 5, and LDGSTS, at 2, leaves at 9: 4
+    cycles lie between two that leave. COMMIT at 3. wait_group(1) may issue when group 0 is there: 43. wait_group(0)
+    when group 1 is: it leaves at 9, the L2 takes it up at 9, DRAM brings it 566 cycles later, and a copy takes 39 - 33
+    = 6 more than a load: 581.
+    """
+    code = [copy(0), instruction(COMMIT), copy(1), instruction(COMMIT)]
+    code += [instruction(DEPBAR, pending=1), instruction(DEPBAR, pending=0), instruction(PIPE)]
+    one_sector = (1, ((0, 1),))
+
+    ran = execute(core, (code, 1), memory=Memory([(0, ()), one_sector]))
+
+    assert ran.warps[0, 0].issues == [0, 1, 2, 3, 43, 581, 582, 583]
+    waits = Counter({reason: end - begin for begin, end, reason in ran.warps[0, 0].spans if end - begin > 1})
+    assert waits["long_scoreboard"] == 581 - 44
+
+
+def test_an_empty_group_completes_with_the_one_before_it(core):
+    """Copies complete in the order of their groups: the empty group 1 is there when group 0 is, at 43."""
+    code = [copy(0), instruction(COMMIT), instruction(COMMIT), instruction(DEPBAR, pending=0)]
+
+    ran = execute(core, (code, 1), memory=Memory([(0, ())]))
+
+    assert ran.warps[0, 0].issues[:4] == [0, 1, 2, 43]
+
+
+def test_wait_group_with_fewer_groups_than_n_waits_for_nothing(core):
+    ran = execute(core, ([copy(0), instruction(COMMIT), instruction(DEPBAR, pending=1)], 1), memory=Memory([(0, ())]))
+
+    assert ran.warps[0, 0].issues[:3] == [0, 1, 2]
+
+
+def test_a_wait_may_leave_31_groups_pending(core):
+    """
+    Of 32 groups the first, which comes from DRAM, is waited for; the 31 empty ones after it come with it.
+
+    Each commit has a place in the queue of 4, where one leaves every 4 cycles: the copy at 1, the k-th commit at
+    1 + 4 k. So the 32nd issues when the 28th has left, at 113, and a wait for nothing one cycle later.
+    """
+    groups = [copy(0), *[instruction(COMMIT)] * 32]
+    memory = Memory([(1, ((0, 1),))])
+    first, pending = (
+        execute(core, ([*groups, instruction(DEPBAR, pending=left)], 1), memory=memory).warps[0, 0].issues[33]
+        for left in (31, 32)
+    )
+
+    assert (first, pending) == (1 + A100.dram.latency + A100.async_copy.l1_latency - A100.l1.hit_latency, 114)
+
+
+@pytest.mark.parametrize("warps", [1, 2, 3, 4, 5, 8, 12])
+def test_warps_of_ctas_spread_evenly_over_the_smsps(core, warps):
+    ran = execute(core, ([instruction(PIPE)], 1), warps=warps, ctas=2)
+    loads = Counter(warp.smsp for warp in ran.warps.values())
+
+    assert max(loads.values()) <= -(-warps // 4) * 2
+    if warps <= 2:
+        assert set(loads.values()) == {1}
