@@ -39,8 +39,8 @@ cdef class Lsu:
     cdef const long long[::1] waves, tiles, row_fetch, row_status, row_output, found_slow, found_missed, found_first
     cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
     cdef const long long[::1] output_sectors
-    cdef long long[::1] sectors, sm_of, tag_free, tagged, tag_turn, sought, sought_turn, settled, last_look_up
-    cdef long long[::1] looked_for, at, trip, segment, number, slot, cta, accepted, drained, written, return_free
+    cdef long long[::1] sectors, sm_of, tag_free, copies_waiting, copy_turn, loads_waiting, load_turn, stored_until, last_look_up
+    cdef long long[::1] slots, at, trip, segment, number, slot, cta, accepted, drained, written, return_free
     cdef long long[::1] loads_free, open_group, tagged_apart
     @cython.locals(mio=Mio)
     cdef long long issue(self, long long smsp, long long warp, long long at) noexcept

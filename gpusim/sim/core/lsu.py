@@ -109,13 +109,17 @@ class Lsu:
         self.sms, self.sectors, self.sm_of = self.data_stage.sms, self.l1.sectors, self.mio.sm_of
         self.take_columns()
         # When the tag lookup is free; copies, and loads, that wait for theirs, each in one of so many places in turn.
-        self.tag_free, self.tagged, self.tag_turn = zeros(self.sms), zeros(self.sms * self.look_ups), zeros(self.sms)
-        self.sought, self.sought_turn = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
+        self.tag_free, self.copies_waiting, self.copy_turn = (
+            zeros(self.sms),
+            zeros(self.sms * self.look_ups),
+            zeros(self.sms),
+        )
+        self.loads_waiting, self.load_turn = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
         # When what was stored to shared memory has had its wavefronts, and when the last copy comes to its lookup, or
         # the end of its group has been there.
-        self.settled, self.last_look_up = zeros(self.sms), zeros(self.sms)
+        self.stored_until, self.last_look_up = zeros(self.sms), zeros(self.sms)
         self.in_flight = InFlight(max(self.most_outstanding, self.most_through), self.sms)
-        self.looked_for, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
+        self.slots, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
 
     def figures_of(self, figures: "Figures") -> None:
         """Take over the machine's figures."""
@@ -190,7 +194,7 @@ class Lsu:
             # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. A copy lets
             # go of its own when that has as many places again.
             if kind == LDGSTS:
-                released = max(mio.collected, mio.ample) + self.copy_release
+                released = max(mio.collected, mio.room_again) + self.copy_release
             else:
                 released = mio.collected if self.is_load[code] else self.leaves
                 released += self.registers[code] * self.register_interval + self.source_release
@@ -215,7 +219,7 @@ class Lsu:
         self.leaves = leaves = mio.queue(smsp, at, warp)
         if stores:
             self.written[warp] = leaves + wavefronts * self.wavefront_latency
-            self.settled[sm] = max(self.settled[sm], self.data_stage.last + 1)
+            self.stored_until[sm] = max(self.stored_until[sm], self.data_stage.last + 1)
         if self.is_load[code]:
             return self.return_shared(warp, leaves, wavefronts)
         return self.data_stage.last + 1
@@ -251,13 +255,13 @@ class Lsu:
         if wavefronts == 0:
             mio.entry(1, self.registers[code], 0)
             return mio.queue(smsp, at, warp) + self.load_hit
-        place = sm * self.load_look_ups + self.sought_turn[sm]
-        mio.entry(0, self.registers[code], self.sought[place] if self.load_look_ups else 0)
+        place = sm * self.load_look_ups + self.load_turn[sm]
+        mio.entry(0, self.registers[code], self.loads_waiting[place] if self.load_look_ups else 0)
         leaves = mio.queue(smsp, at, warp)
         begins = self.look_up_tags(sm, leaves, max(wavefronts, self.l1.lacked(sm, request, self.base)))
         if self.load_look_ups:
-            self.sought[place] = begins
-            self.sought_turn[sm] = (self.sought_turn[sm] + 1) % self.load_look_ups
+            self.loads_waiting[place] = begins
+            self.load_turn[sm] = (self.load_turn[sm] + 1) % self.load_look_ups
         landed = self.l1.look_up(sm, request, self.base, begins, at, self.load_hit, self.line_interval)
         # While the last of several lines comes, wavefronts of those before it pass.
         late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.l1.brought - 1)
@@ -284,7 +288,7 @@ class Lsu:
         # It takes the data stage for longer where it fills lines of one class, and for zeros when they are written.
         blank = not comes and wavefronts > 0
         cycles = self.copy_stage + self.apart[code] if looks_up else int(not blank)
-        until = self.tagged[sm * self.look_ups + self.tag_turn[sm]] if looks_up or blank else 0
+        until = self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] if looks_up or blank else 0
         lacked = 0
         if comes and not looks_up and self.most_through:
             lacked = self.l1.lacked(sm, self.request, self.base)
@@ -341,9 +345,9 @@ class Lsu:
         # All lines are looked for before the first one is served: they lie anywhere in the memory that this runs in,
         # which so waits for all at once.
         for place in range(count):
-            self.looked_for[place] = lines.touch(self.line[first + place] + self.base)
+            self.slots[place] = lines.touch(self.line[first + place] + self.base)
         for place in range(count):
-            slot, mask = self.looked_for[place], self.sector_mask[first + place]
+            slot, mask = self.slots[place], self.sector_mask[first + place]
             if self.simulates_l2:
                 landed = self.l2.read(sm, slot, mask, start, issued)
             else:
@@ -403,7 +407,7 @@ class Lsu:
         what was stored to shared memory has had its wavefronts, and the last copy comes to its lookup, or the end of
         its group has been there.
         """
-        self.mio.fence(sm, max(self.settled[sm], self.last_look_up[sm]))
+        self.mio.fence(sm, max(self.stored_until[sm], self.last_look_up[sm]))
 
     # --- what an instruction touches ---
 
@@ -466,8 +470,8 @@ class Lsu:
 
     def wait_for_tags(self, sm: int, at: int) -> None:
         """Note that a copy waits for its tag lookup, or to write its zeros, until a cycle."""
-        self.tagged[sm * self.look_ups + self.tag_turn[sm]] = at
-        self.tag_turn[sm] = (self.tag_turn[sm] + 1) % self.look_ups
+        self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] = at
+        self.copy_turn[sm] = (self.copy_turn[sm] + 1) % self.look_ups
         self.last_look_up[sm] = at
 
     def write_zeros(self, sm: int, at: int, issued: int, cycles: int) -> int:

@@ -24,16 +24,16 @@ cdef class Mio:
     cdef DataStage data_stage
     cdef OperandCollector collector
     cdef long long depth, sm_depth, sm_interval, smsp_interval, copy_interval, copy_queue, copy_registers
-    cdef long long places_apart, register_interval, smsps, width, mio, sms, collected, passed, ample, waits, cycles
+    cdef long long places_apart, register_interval, smsps, width, mio, sms, collected, passed, room_again, waits, cycles
     cdef long long registers, until, own, entries, interval, room, apart, beside, written, way
-    cdef long long[::1] sm_of, port_free, mio_free, left, roomless, queue_at, queued, entry_free, sm_entry_free
-    cdef long long[::1] sm_queue_at, store_way, cleared, apart_until, apart_turn
+    cdef long long[::1] sm_of, port_free, mio_free, left, no_room_until, queue_at, queued, entry_free, sm_entry_free
+    cdef long long[::1] sm_queue_at, store_way, fenced_until, apart_until, apart_turn
     cdef void entry(self, long long cycles, long long registers, long long until) noexcept
     cdef long long queue(self, long long smsp, long long at, long long warp) noexcept
     cdef long long queue_copy(self, long long smsp, long long at, long long warp) noexcept
-    @cython.locals(alone=bint)
+    @cython.locals(no_room=bint)
     cdef long long queue_entry(self, long long smsp, long long at) noexcept
-    cdef long long wait_in_order(self, long long sm, long long collected, bint alone) noexcept
+    cdef long long wait_in_order(self, long long sm, long long collected, bint no_room) noexcept
     cdef long long wait_apart(self, long long sm, long long collected) noexcept
     cdef long long sm_entry(self, long long sm, long long behind) noexcept
     cdef void leave_queue(self, long long smsp, long long at) noexcept

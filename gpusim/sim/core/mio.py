@@ -170,7 +170,7 @@ class Mio:
         way: Of a store: cycles for which it has the way to the SM's port.
         collected: When the registers of the instruction queued last were read.
         passed: When it left the SM's queue.
-        ample: When the SM's queue had twice the room for it.
+        room_again: When the SM's queue had room for it twice.
     """
 
     def __init__(self, figures: "Figures", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
@@ -190,14 +190,14 @@ class Mio:
         self.register_interval, self.smsps = figures.register_interval, figures.smsps
         self.data_stage, self.collector = data_stage, collector
         self.width, self.mio, self.sm_of, self.port_free = rows.width, rows.mio, rows.sm_of, rows.port_free
-        self.mio_free, self.left, self.roomless = rows.mio_free, rows.left, rows.roomless
+        self.mio_free, self.left, self.no_room_until = rows.mio_free, rows.left, rows.no_room_until
         self.queue_at, self.queued, self.entry_free = rows.queue_at, rows.queued, rows.queue
         self.sms = self.data_stage.sms
         self.sm_entry_free, self.sm_queue_at = zeros(self.sms * self.sm_depth), zeros(self.sms)
-        self.store_way, self.cleared = zeros(self.sms), zeros(self.sms)
+        self.store_way, self.fenced_until = zeros(self.sms), zeros(self.sms)
         self.apart_until, self.apart_turn = zeros(self.sms * max(1, self.places_apart)), zeros(self.sms)
         self.entry(0, 0, 0)
-        self.collected, self.passed, self.ample, self.waits = 0, 0, 0, 0
+        self.collected, self.passed, self.room_again, self.waits = 0, 0, 0, 0
 
     def entry(self, cycles: int, registers: int, until: int) -> None:
         """Begin a queue entry: the fields that every instruction has, and none of those of stores and copies."""
@@ -209,9 +209,9 @@ class Mio:
         """
         Queue the entry of a warp's instruction, issued at a cycle; return the cycle at which the data stage takes it.
 
-        Loads of an operand pass through: the data stage takes an instruction for at least one cycle but those, also
-        loads that load nothing, which compilers put before cp.async, and the end of a commit group for more (D8). On T4
-        the rate of the SM is that of GA10x (D20).
+        The data stage takes every instruction for at least one cycle, also loads that load nothing, which compilers put
+        before cp.async, and the ends of commit groups (D8). Loads of an operand pass it, and take it when their data
+        returns. On T4 the rate of the SM is that of GA10x (D20).
         """
         self.waits = self.collector.beside_mma(smsp, warp, at, self.registers)
         return self.queue_entry(smsp, at)
@@ -240,16 +240,16 @@ class Mio:
         sm = self.sm_of[smsp]
         collected = max(at + 1, self.mio_free[smsp]) + self.waits
         if self.room > collected:
-            self.roomless[smsp] = collected = self.room
-        alone, self.ample = self.roomless[smsp] > at, 0
-        if not alone:
+            self.no_room_until[smsp] = collected = self.room
+        no_room, self.room_again = self.no_room_until[smsp] > at, 0
+        if not no_room:
             entry = self.sm_entry(sm, self.entries - 1)
-            self.ample = self.sm_entry_free[self.sm_entry(sm, min(2 * self.entries, self.sm_depth) - 1)]
+            self.room_again = self.sm_entry_free[self.sm_entry(sm, min(2 * self.entries, self.sm_depth) - 1)]
             start = max(collected, self.sm_entry_free[entry])
             collected = self.data_stage.reserve(SM_QUEUE * self.sms + sm, start, self.interval, 0)
-        leaves = self.wait_apart(sm, collected) if self.apart else self.wait_in_order(sm, collected, alone)
+        leaves = self.wait_apart(sm, collected) if self.apart else self.wait_in_order(sm, collected, no_room)
         self.leave_queue(smsp, collected)
-        if not alone:
+        if not no_room:
             place = self.sm_queue_at[sm]
             for _ in range(self.entries):
                 self.sm_entry_free[sm * self.sm_depth + place] = self.passed
@@ -257,7 +257,7 @@ class Mio:
             self.sm_queue_at[sm] = place
         return leaves
 
-    def wait_in_order(self, sm: int, collected: int, alone: bool) -> int:
+    def wait_in_order(self, sm: int, collected: int, no_room: bool) -> int:
         """
         Let an instruction wait at the head of the SM's queue; return the cycle at which the data stage takes it.
 
@@ -266,14 +266,14 @@ class Mio:
         """
         passes = max(collected, self.until, self.store_way[sm]) if self.written else max(collected, self.until)
         self.data_stage.block(sm, collected, passes)
-        passes = max(passes, self.cleared[sm])
+        passes = max(passes, self.fenced_until[sm])
         if self.beside:
             self.data_stage.reserve(sm, passes, self.cycles, 0)
         elif self.cycles:
             passes = self.data_stage.reserve(sm, passes, self.cycles, self.written)
         else:
             passes = self.data_stage.next_free(sm, passes)
-        if self.way and not alone:
+        if self.way and not no_room:
             self.store_way[sm] = passes + self.way
         self.passed = passes
         return passes
@@ -288,7 +288,7 @@ class Mio:
         turn = sm * self.apart + self.apart_turn[sm]
         passes = max(collected, self.apart_until[turn], self.store_way[sm])
         self.data_stage.block(sm, collected, passes)
-        self.passed = passes = max(passes, self.cleared[sm])
+        self.passed = passes = max(passes, self.fenced_until[sm])
         leaves = self.data_stage.reserve(sm, max(passes, self.until), self.cycles, self.written)
         self.apart_until[turn] = leaves
         self.apart_turn[sm] = (self.apart_turn[sm] + 1) % self.apart
@@ -312,6 +312,6 @@ class Mio:
 
     def fence(self, sm: int, at: int) -> None:
         """Let what an SM takes from now on wait until a cycle, and until all before has left the SMSPs' queues."""
-        self.cleared[sm] = max(self.cleared[sm], at)
+        self.fenced_until[sm] = max(self.fenced_until[sm], at)
         for number in range(sm * self.smsps, (sm + 1) * self.smsps):
-            self.cleared[sm] = max(self.cleared[sm], self.left[number * self.width])
+            self.fenced_until[sm] = max(self.fenced_until[sm], self.left[number * self.width])

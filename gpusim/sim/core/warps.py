@@ -80,7 +80,7 @@ class SmspRows:
         self.active, self.blocked, self.last, self.sm_of, self.dispatched, self.taken, self.multiplies = row[8:15]
         self.members = row[SMSP_COLUMNS]
         # mio
-        self.mio_free, self.left, self.roomless, self.queue_at, self.queued = row[15:20]
+        self.mio_free, self.left, self.no_room_until, self.queue_at, self.queued = row[15:20]
         self.queue = row[queue]
         # Register reads of memory instructions that may delay the next mma.sync: smsp.
         self.due_first, self.due_next = row[20:22]

@@ -255,7 +255,7 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     queue(chip.mio, 0, 0, cycles=1, room=10)
     queue_copy(chip.mio, 0, 1, cycles=1, registers=3, beside=1)
 
-    assert chip.mio.ample == 0
+    assert chip.mio.room_again == 0
 
 
 def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
@@ -402,7 +402,7 @@ def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
         chip.data_stage.writes_next[0] += 1
 
     assert chip.lsu.write_zeros(0, 3, 0, 4) == 15
-    assert (chip.lsu.tag_free[0], chip.lsu.tagged[0], chip.lsu.last_look_up[0]) == (16, 10, 10)
+    assert (chip.lsu.tag_free[0], chip.lsu.copies_waiting[0], chip.lsu.last_look_up[0]) == (16, 10, 10)
     assert (chip.data_stage.reserve(0, 12, 2, 0), chip.data_stage.last) == (13, 16)
     assert chip.lsu.write_zeros(0, 3, 0, 4) == 20
 
