@@ -23,7 +23,7 @@ DRAWN: Final = 60
 
 SMALLEST_DRAWN: Final = 60_000_000
 LARGEST_DRAWN: Final = 400_000_000
-"""Limits of a problem's warp instructions: smaller launches are never sampled, larger ones take long to simulate."""
+"""Limits of warp instructions: smaller launches are simulated whole by default, larger ones take long to simulate."""
 
 DRAWN_MACHINES: Final = ("a100", "rtx4090", "t4", "h200", "rtx3090", "l40s", "h100_sxm", "rtx3060", "h100_pcie")
 

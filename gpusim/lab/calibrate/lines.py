@@ -1,4 +1,4 @@
-"""Measures lines by the SM that asks: which cross the chip, which are merged, what SMs get, and leave, of all."""
+"""Measures lines by the requesting SM: which cross the chip, which are merged, and the SMs' shares of bandwidth."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -13,7 +13,7 @@ from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunc
 from gpusim.units import LINE_BYTES, PAGE_LINE_BITS, SMS_PER_TPC
 
 CROSSES: Final = 80
-"""Cycles by which the first load of a line takes longer than the second where it crosses the chip: else it is 9."""
+"""Least cycles by which the first load of a line takes longer than the second if it crosses the chip; else it is 9."""
 
 APART_METRICS: Final = (
     "lts__t_sectors_srcunit_tex.sum",
@@ -24,7 +24,7 @@ APART_METRICS: Final = (
     "lrc__request_sectors_op_read_coalescing_achieved_type_hardware.sum",
     "dram__bytes_read.sum",
 )
-"""Sectors that L2 slices look up and SMs receive, and what the request coalescers before the slices count."""
+"""Counters of sectors that L2 slices look up and SMs receive, and of the request coalescers before the slices."""
 
 _APART_STEPS, _APART_PERIOD = 256, 3000
 _NOBODY = -1
@@ -41,10 +41,10 @@ def crosses(row: Mapping[str, str | float]) -> bool:
 
 def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure loads of lines that another SM has brought into the L2, or written, by every SM.
+    Measure loads by every SM of lines that another SM has brought into the L2, or written.
 
-    A lone SM (``loader``) brings lines of one page of 2 MiB from DRAM (``miss``) and loads them again (``again``), or
-    stores to them; then each SM loads its own 16 of them twice (``first``, ``second``). ``line`` is the line's number
+    A single SM (``loader``) brings lines of one page of 2 MiB from DRAM (``miss``) and loads them again (``again``), or
+    stores to them. Then each SM loads its own 16 of them twice (``first``, ``second``). ``line`` is the line's number
     in the page. Cycles include clock reads.
     """
     rows: list[MeasuredRow] = []
@@ -56,7 +56,7 @@ def measure_sides(device: Device, *, quick: bool) -> list[MeasuredRow]:
             generator = np.random.default_rng(loader)
             lines = generator.permutation(_PAGE_BYTES // LINE_BYTES - 1)[: device.sms * _LINES_OF_AN_SM] + 1
             own = lines.reshape(device.sms, _LINES_OF_AN_SM)
-            # The page's line 0 brings each SM the translation, and the code.
+            # Each SM reads the page's line 0 first, for the address translation and the code.
             of_each = np.hstack([np.zeros((device.sms, 1), dtype=np.int64), own]) + aligned
             of_one = np.concatenate([[0], lines]).reshape(1, -1) + aligned
             fill_l2(device, filling)
@@ -92,8 +92,8 @@ def apart_launches(sms: int, quick: bool) -> list[ProfiledLaunch]:
     """
     Return reads by pairs of SMs, and by four, that begin some cycles apart (``late``): SMs 0, 1, 16 and 17 of a GPC.
 
-    SMs 0 and 2 are of two GPCs: their reads are not merged. ``burst`` lines are asked for at once; with ``warm`` 1, the
-    L2 has them.
+    SMs 0 and 2 are of two GPCs: their reads are not merged. ``burst`` lines are requested at once; with ``warm`` 1 they
+    hit the L2.
     """
     near = (-200, -160, -120, -80, -60, -40, -20, -10, 0, 10, 20, 40, 60, 80, 120, 160, 200)
     if quick:
@@ -138,10 +138,10 @@ _CPC_WARPS, _CPC_CYCLES, _CPC_SPAN, _GROUP_BYTES, _LAUNCHES = 8, 40_000, 1 << 17
 
 def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what each SM brings from the L2 where it copies alone, with one SM of each TPC, and with all others.
+    Measure the bytes that each SM reads from the L2: alone, together with one SM of each TPC, and with all others.
 
-    Column ``bytes`` has what it brings in ``cycles`` of its own, of rows of ``row_bytes`` that lie a line apart.
-    SMs are those of a TPC in turn, as their numbers are.
+    Column ``bytes`` has the bytes in ``cycles`` of this SM, of rows of ``row_bytes`` that are a line apart. SMs are in
+    the order of their numbers: those of a TPC are neighbours.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(device.sms * _CPC_SPAN, dtype=np.uint8)
@@ -164,11 +164,11 @@ def measure_cpcs(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 MIXED_RESIDENT: Final = 1 << 16
 MIXED_STREAMED: Final = 1 << 23
-"""Bytes that each SM of mixed.cu goes over: what the L2 keeps, and what it brings from DRAM, or writes to it."""
+"""Bytes that each SM of mixed.cu accesses: few enough for the L2, or so many that they come from DRAM and go there."""
 
 _MIXED_BEFORE, _MIXED_CYCLES = 80_000, 240_000
 _NO_ROLES: Final = np.uint64(0)
-"""A null pointer in place of what each SM does."""
+"""A null pointer in place of the SMs' roles."""
 
 
 class _Mixed(NamedTuple):
@@ -196,10 +196,10 @@ def _mixed_cases() -> list[_Mixed]:
 
 def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what all SMs read and store at once, where the L2 has it all, and where it comes from DRAM or goes there.
+    Measure reads and stores of all SMs at once, in the L2, and from DRAM or to it.
 
-    Warps that copy wait ``pause`` cycles after each commit group, those that store ``rest`` after eight stores. Columns
-    ``read`` and ``stored`` have bytes of all SMs a cycle, once the L2 is full of what is read and stored.
+    Warps that copy wait ``pause`` cycles after each commit group; warps that store wait ``rest`` after eight stores.
+    Columns ``read`` and ``stored`` have bytes of all SMs a cycle, once the L2 is full of this data.
     """
     rows: list[MeasuredRow] = []
     data, stored = (device.cupy.zeros(device.sms * MIXED_STREAMED, dtype=np.uint8) for _ in range(2))
@@ -211,7 +211,7 @@ def measure_mixed(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 def _mixed_groups(device: Device, data: Any, stored: Any, case: _Mixed, role_of: Any = _NO_ROLES) -> IntArray:
-    """Return commit groups and bursts of stores of each SM, of shape (SMs, 2); all do both without ``role_of``."""
+    """Return commit groups and bursts of stores of each SM, shape (SMs, 2). Without ``role_of``, all SMs do both."""
     counts = device.cupy.zeros((device.sms, 2), dtype=np.uint64)
     spans = (data, np.uint64(case.read_span), stored, np.uint64(case.stored_span))
     times = (np.int32(value) for value in (_MIXED_BEFORE, _MIXED_CYCLES, case.pause, case.rest))
@@ -224,7 +224,7 @@ def _mixed_groups(device: Device, data: Any, stored: Any, case: _Mixed, role_of:
 
 _COPIES, _STORES = 1, 2
 _ROLE_COPIERS, _ROLE_STORERS = 8, 4
-"""Warps of an SM that copy and store, but where they are varied."""
+"""Warps of an SM that copy and that store, unless they are varied."""
 
 
 class _Roles(NamedTuple):
@@ -244,7 +244,7 @@ def _role_cases() -> list[_Roles]:
 
 
 def _named(name: str, sms: int) -> BoolArray:
-    """Return which SMs a name stands for: "first 4" are those of the first four TPCs, "not first 4" the others."""
+    """Return which SMs a name means: "first 4" are those of the first four TPCs, "not first 4" the others."""
     every: IntArray = np.arange(sms)
     chosen: IntArray
     match name.split():
@@ -267,10 +267,10 @@ def _named(name: str, sms: int) -> BoolArray:
 
 def measure_roles(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what SMs read from the L2 and store to it where some copy, some store and some do both (mixed.cu).
+    Measure reads from the L2 and stores to it while some SMs copy, some store and some do both (mixed.cu).
 
-    Columns ``read`` and ``stored`` have bytes of all SMs a cycle, ``least_`` and ``most_`` those of one SM among those
-    that do so. The L2 has all that they go over.
+    Columns ``read`` and ``stored`` have bytes of all SMs a cycle; ``least_`` and ``most_`` those of a single SM among
+    the SMs that read or store. All accesses hit the L2.
     """
     rows: list[MeasuredRow] = []
     data, stored = (device.cupy.zeros(device.sms * MIXED_RESIDENT, dtype=np.uint8) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Measures the memory system: cp.async, latencies of L1, L2 and DRAM, bandwidths of L1, L2 and DRAM."""
+"""Measures the memory system: cp.async, and latencies and bandwidths of L1, L2 and DRAM."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -25,8 +25,8 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     A burst has columns ``issue`` (from before the first copy to after the last), ``commit``, ``wait`` and ``total``, in
     median cycles over its repetitions. With ``source`` "l1", the same bytes are copied repeatedly; with "l2", lines
-    that only the L2 holds. ``shared_lane_bytes`` is the distance of the lanes' targets: the copy's width avoids bank
-    conflicts, 128 puts all lanes on the same banks.
+    that miss the L1 and hit the L2. ``shared_lane_bytes`` is the distance of the lanes' targets: the copy's width
+    avoids bank conflicts, 128 puts all lanes on the same banks.
     """
     data = device.cupy.zeros(16 * _MIB, dtype=np.uint8)
     rows: list[MeasuredRow] = []
@@ -43,7 +43,7 @@ def measure_cp_async(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 def _bursts(device: Device, data: Any, op: str, width: int, *, quick: bool) -> list[MeasuredRow]:
-    """Measure bursts of one kind of copy; ``.cg`` finds nothing in the L1, and has an empty burst."""
+    """Measure bursts of one kind of copy; ``.cg`` never hits the L1, and has an empty burst."""
     counts = (1, 4, 16, 32) if quick else (1, 2, 4, 8, 16, 32)
     rows: list[MeasuredRow] = []
     for source, advance in (("l2", 64 * _KIB),) if op == "cg" else (("l1", 0), ("l2", 64 * _KIB)):
@@ -71,7 +71,7 @@ def _streams(device: Device, data: Any, op: str, width: int, *, quick: bool) -> 
 
 
 def _release(device: Device, data: Any, kernel: str, warps: int) -> MeasuredRow:
-    """Measure a loop of one copy, and an IMAD that overwrites its address register, on an SMSP for each warp."""
+    """Measure a loop of one copy and an IMAD that overwrites its address register, with one warp on an SMSP."""
     trips = 128
     arguments = (data, np.int32(trips), np.uint32(1), np.uint32(0), np.int32(SMSPS))
     cycles = elapsed(device.spans("cp_async", f"release_{kernel}", arguments, threads=warps * WARP))
@@ -81,7 +81,7 @@ def _release(device: Device, data: Any, kernel: str, warps: int) -> MeasuredRow:
 
 def measure_semaphore(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how long a slice of a serial split-K waits for the one before, by slices, warps and stores of a thread.
+    Measure how long a slice of a serial split-K waits for the previous one, by slices, warps and stores of a thread.
 
     Column ``each`` has the cycles from one slice to the next, the median over the slices.
     """
@@ -203,7 +203,7 @@ def measure_latency(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def far_lines(latencies: IntArray) -> BoolArray:
     """
-    Return which lines lie in the far partition: those slower than the threshold that best separates two classes.
+    Return which lines are in the far partition: those slower than the threshold that best separates two classes.
 
     The threshold is Otsu's, which maximises the variance between the classes. The slowest twentieth, which contains
     misses, does not affect it. If the means of the two classes differ by less than a tenth, all lines are near.
@@ -232,7 +232,7 @@ def far_lines(latencies: IntArray) -> BoolArray:
 
 
 def _dram_latency(device: Device, generator: np.random.Generator, regions: tuple[int, ...]) -> list[MeasuredRow]:
-    """Chase pointers over lines that were not read since the L2 was filled with other data."""
+    """Chase pointers over lines that were not read after the L2 was filled with other data."""
     rows: list[MeasuredRow] = []
     flush = device.cupy.zeros(256 * _MIB, dtype=np.uint8)
     for region in regions:
@@ -327,14 +327,14 @@ def _read(device: Device, stream: _Stream, buffer: Any, repeats: int) -> Measure
 
 
 _IN_FLIGHT: Final = ((2, 0), (2, 1), (2, 3), (4, 0), (4, 1), (4, 3), (8, 0), (8, 1), (8, 3))
-"""Copies of a group of a warp, and groups that may be on their way behind the last."""
+"""Copies of a warp's commit group, and pending groups behind the last one."""
 
 _FLIGHT_ROWS: Final = ((64, 512), (128, 512), (512, 1024))
 """Bytes of a row and from one row to the next."""
 
 _FLIGHT_SHARED: Final = 131072 + 4096
 _OF_ALL_BYTES, _MOST_BYTES = 18 << 20, 1 << 20
-"""Bytes that all CTAs copy together, so that the L2 holds them twice, and that one of them copies at most."""
+"""Bytes that all CTAs copy together, few enough that the L2 holds them twice, and most bytes of one CTA."""
 
 _LAUNCHES_BEFORE: Final = 2
 """Launches that bring the lines to the side of the SM that copies them."""
@@ -342,12 +342,13 @@ _LAUNCHES_BEFORE: Final = 2
 
 def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure copies that hit the L2 and no L1, each line once, beside warps that issue ldmatrix.x4 or alone.
+    Measure copies that hit the L2 and no L1, each line once, alone or beside warps that issue ldmatrix.x4.
 
-    ``copiers`` warps of each CTA copy groups of ``copies`` x 512 bytes, of which ``pending`` may be on their way behind
-    the last; ``loaders`` warps load. CTAs are one on an SM, SMs of ``shared_by`` numbers copy the same. Columns
-    ``bytes_a_cycle`` and ``wavefronts_a_cycle`` have an SM's copied bytes and the four wavefronts of each ldmatrix;
-    medians over SMs, the latter of both passes. ``cycles`` are those of its last copying warp in its second pass.
+    ``copiers`` warps of each CTA copy groups of ``copies`` x 512 bytes, with ``pending`` groups in flight behind the
+    last; ``loaders`` warps load. There is one CTA on an SM, and ``shared_by`` neighbouring SMs copy the same data.
+    Columns ``bytes_a_cycle`` and ``wavefronts_a_cycle`` have an SM's copied bytes and the four wavefronts of each
+    ldmatrix: medians over SMs, the latter over both passes. ``cycles`` are those of the SM's last copying warp in its
+    second pass.
     """
     rows: list[MeasuredRow] = []
     grids = ((1, 1), (device.sms // 4, 1), (device.sms // 2, 1), (device.sms, 1), (device.sms, 4))
@@ -362,7 +363,7 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
         data = device.cupy.zeros(groups * blocks * block, dtype=np.uint8)
         counts = device.cupy.zeros((device.sms, warps, 2), dtype=np.uint64)
         where = (np.int32(copiers), np.uint32(row_bytes), np.uint32(pitch), np.int32(blocks), np.uint64(blocks * block))
-        # Each SM brings its own beforehand, whichever take part: what others bring would have to cross the chip.
+        # Each SM brings its own lines beforehand, even if it is idle later: lines of other SMs may cross the chip.
         for launched in (*[bringing] * _LAUNCHES_BEFORE, ctas):
             device.launch(
                 "flight",
@@ -385,15 +386,15 @@ def measure_flight(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 _AGAIN_COPIES: Final = (2, 4, 16)
 _AGAIN_GAPS: Final = (0, 100, 200, 300, 400, 600, 800, 1200)
-"""Copies of a warp that fill the same, and cycles from one to the next."""
+"""Numbers of copies of a warp that fill the same memory, and cycles from one to the next."""
 
 
 def measure_again(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure whose data is left where copies of 512 bytes fill what copies before them are still filling.
+    Measure which copy's data remains when copies of 512 bytes fill memory that earlier copies are still filling.
 
-    Columns ``least`` and ``most`` have the number of the copy, from 0, whose data a lane found after all had been
-    waited for: where copies are looked up and land in order, that of the last.
+    Columns ``least`` and ``most`` have the number of the copy, from 0, whose data a lane found after all had landed.
+    If copies are looked up and land in order, it is the last one.
     """
     of = device.cupy.asarray(np.repeat(np.arange(max(_AGAIN_COPIES), dtype=np.uint32), 128))
     rows: list[MeasuredRow] = []
@@ -407,23 +408,23 @@ def measure_again(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 STRIDES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 12)
-"""Lines of shared memory from one that a copy fills to the next."""
+"""Distances of the lines of shared memory that a copy fills, in lines."""
 
 STRIDE_ROWS: Final = (64, 128)
 _STRIDE_WARPS, _STRIDE_COPIES = 8, 4
 _COPY_BYTES: Final = 4 * LINE_BYTES
 _STRIDE_PITCH: Final = 16384
 _STRIDE_SLOTS: Final = 5
-"""Slots that are at least filled in turn: one more than the groups on their way and the one that is copied."""
+"""Least number of slots: one more than the groups in flight and the one that is being copied."""
 
 
 def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure copies by eight warps of one SM whose lines lie ``stride`` lines apart in shared memory, and hit the L2.
+    Measure copies by eight warps of one SM that fill lines ``stride`` lines apart in shared memory, and hit the L2.
 
-    So they lie in a ring whose stages are side by side. Each round fills the next of its slots, none of which is filled
-    while copies to it are on their way. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512 bytes;
-    ``row_bytes`` of each row in global memory are copied.
+    The lines are those of a ring with its stages side by side. Each round fills the next slot, never one with copies in
+    flight. Column ``cycles_a_copy`` has the SM's cycles for each copy of 512 bytes; ``row_bytes`` of each row in global
+    memory are copied.
     """
     rows: list[MeasuredRow] = []
     copies = _STRIDE_WARPS * _STRIDE_COPIES  # of a round
@@ -444,25 +445,26 @@ def measure_strides(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 _RETURNS: Final = ("loads", "loads_around", "copies", "copies_around")
-"""Kernels of returns.cu: loads and copies through the L1, and those that go around it."""
+"""Kernels of returns.cu: loads and copies through the L1, and loads and copies around it."""
 
 _RETURN_ROWS: Final = (32, 64, 128, 256)
 _RETURN_WARPS: Final = (1, 4, 8, 16)
 _RETURN_ACCESSES, _RETURN_SLOTS = 4, 5
 
 _RETURN_WAYS: Final = ((0, 0), (0, 96), (32, 0), (64, 0))
-"""Bytes by which rows that the L1 has lie further apart, and behind the beginning of a line."""
+"""For rows that hit the L1: bytes by which they are further apart, and offset from the beginning of a line."""
 
 _HIT_WARPS, _HIT_ROUNDS = 8, 256
 
 
 def measure_returns(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure loads and copies of 512 bytes by the warps of one SM, in rows that the L2 holds and the L1 does not.
+    Measure loads and copies of 512 bytes by the warps of one SM, in rows that hit the L2 and miss the L1.
 
-    Each round of four by each warp goes on by ``along`` bytes along the rows: where that is a row of less than a line,
-    the L1 has other sectors of it already. Rows with ``along`` 0 stay: the L1 has them, ``apart`` bytes further apart
-    and ``behind`` the beginning of a line. Column ``cycles_each`` has the SM's cycles for each load or copy.
+    Each warp makes rounds of four, and advances by ``along`` bytes along the rows after each. If that is less than a
+    line, the L1 has other sectors of the line already. With ``along`` 0 the rows hit the L1; they are ``apart`` bytes
+    further apart, and begin ``behind`` bytes after the beginning of a line. Column ``cycles_each`` has the SM's cycles
+    for each load or copy.
     """
     rows = [
         _returned(device, "loads", row_bytes, 0, _HIT_WARPS, apart=apart, behind=behind)
@@ -497,15 +499,15 @@ _BURST_LOADS, _BURST_WARPS, _BURST_ROWS, _BURST_TRIPS = (1, 2, 4, 8), (1, 4, 8, 
 """Loads of a warp and trip in bursts.cu, warps, bytes of a row, and trips."""
 
 _ALL_SHARED: Final = 225 * 1024
-"""Shared memory of a CTA that leaves the L1 some 28 KiB."""
+"""Shared memory of a CTA with which some 28 KiB remain for the L1."""
 
 
 def measure_bursts(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure trips of a loop that loads rows, which the L2 holds, and stores them to shared memory, by warps of one CTA.
+    Measure trips of a loop that loads rows from the L2 and stores them to shared memory, by warps of one CTA.
 
-    Column ``per_trip`` has the cycles of a trip: with or without a ``barrier``, with lanes that store (``storing``) or
-    none, and where the CTA takes all ``shared`` memory, or what it stores.
+    Column ``per_trip`` has the cycles of a trip: with or without a ``barrier``, with or without storing lanes
+    (``storing``), and with all ``shared`` memory allocated or only the stored bytes.
     """
     rows: list[MeasuredRow] = []
     for row_bytes, warps, loads, barrier, storing, whole in product(
@@ -529,10 +531,10 @@ _WIDE_ROWS, _WIDE_CHAIN = (512, 256, 128, 64, 32, 16, 8), 64
 
 def measure_wide(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure a warp's loads and copies, one after another, by the bytes of a lane and the rows that its lanes lie in.
+    Measure a warp's loads and copies, one after another, by the bytes of a lane and the rows of its lanes.
 
-    Column ``source`` is "l1" where all are of the same lines, and "l2" where each goes on by a row or a line.
-    ``cycles`` are those of one with the arithmetic, or the commit and wait, behind it: medians over launches.
+    Column ``source`` is "l1" if all access the same lines, and "l2" if each advances by a row or a line. ``cycles`` are
+    those of one access with the following arithmetic, or commit and wait: medians over launches.
     """
     rows: list[MeasuredRow] = []
     for (kernel, width), source, row_bytes in product(
@@ -558,10 +560,10 @@ _ASTERN_ROUNDS, _ASTERN_WARM, _ASTERN_OF_WARP = 12, 4, 65536
 
 def measure_astern(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how long a load or a copy takes that comes behind stores to global memory of other warps of its SM.
+    Measure how long a load or a copy takes behind stores to global memory of other warps of its SM.
 
     Each of four warps issues ``stores`` of 512 bytes, and ``delay`` cycles later a fifth one reads. Column ``cycles``
-    has the median over rounds and CTAs, one on each SM, from the read's issue until its data is there.
+    has the cycles from the read's issue to its data: medians over rounds and CTAs, one on each SM.
     """
     rows: list[MeasuredRow] = []
     warps = SMSPS + 1
@@ -580,7 +582,7 @@ def measure_astern(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 LEAVING_STORES: Final = (0, 1, 2, 4, 8, 16)
-"""Stores of 512 bytes of each of the four warps with which a CTA of leaving.cu ends."""
+"""Stores of 512 bytes of each of the four warps at the end of a CTA of leaving.cu."""
 
 LEAVING_PAUSES: Final = (1500, 3000, 6000)
 _LEAVING_WARPS, _LEAVING_TURNS, _LEAVING_WARM = 4, 12, 3
@@ -588,9 +590,9 @@ _LEAVING_WARPS, _LEAVING_TURNS, _LEAVING_WARM = 4, 12, 3
 
 def measure_leaving(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when the next CTA of an SM begins behind one that waits for ``pause`` cycles and ends with stores.
+    Measure when the next CTA of an SM begins after one that waits for ``pause`` cycles and ends with stores.
 
-    One CTA is on each SM. Column ``interval`` has the median over SMs and CTAs, from one begin to the next.
+    One CTA is on each SM. Column ``interval`` has the cycles from one begin to the next: medians over SMs and CTAs.
     """
     rows: list[MeasuredRow] = []
     ctas = device.sms * _LEAVING_TURNS

@@ -24,7 +24,7 @@ _STORED_BYTES = 16
 _STORE_THREADS = 128
 _LAG_SMS: Final = (16, 64)
 _LAG_CYCLES: Final = (5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
-"""SMs with a CTA, besides all of them, and cycles for which their tensor cores are busy."""
+"""Numbers of SMs with a CTA (all SMs are added), and cycles for which their tensor cores are busy."""
 _BUSY_CYCLES = 30_000
 _PASSES = 3
 _FLAGS = 64
@@ -40,7 +40,7 @@ def _empty(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _stores(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return the empty kernel and storing ones; those with a CTA for each SM thrice."""
+    """Return the empty kernel and storing kernels; kernels with a CTA for each SM occur three times."""
     launches = [_storing(ctas, per) for ctas, per in store_shapes(sms, quick=quick)]
     launches += [_storing(sms, per) for per in (1, 128)] * (0 if quick else 2)
     empty = ProfiledLaunch("arith", "nothing", sms, _STORE_THREADS, columns={"per": 0, "bytes": 0})
@@ -70,7 +70,7 @@ def _storing(ctas: int, per: int) -> ProfiledLaunch:
 
 
 def _merge(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return reads of 16 tiles by groups of CTAs, each CTA of a group some cycles after the one before it."""
+    """Return reads of 16 tiles by groups of CTAs. Each CTA of a group begins some cycles after the previous one."""
     tiles = 16
     return [
         ProfiledLaunch(
@@ -90,7 +90,7 @@ def _merge(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _idle(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return kernels that keep the FMA pipes or the tensor cores of some SMs busy, and leave the other SMs idle."""
+    """Return kernels that keep the FMA pipes or the tensor cores of some SMs busy, with all other SMs idle."""
     counts = (1, 16) if quick else (1, 2, 4, 8, 12, 14, 15, 16, 18, 20, 24, 32, 64)
     return [
         ProfiledLaunch("launches", f"busy_{pipe}", ctas, 256, ("clocks", _BUSY_CYCLES), {"pipe": pipe}, clocks=1)
@@ -100,7 +100,7 @@ def _idle(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _lags(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return kernels that keep the tensor cores of some SMs busy for so long, each thrice."""
+    """Return kernels that keep the tensor cores of some SMs busy for some cycles, each three times."""
     return [
         ProfiledLaunch("launches", "busy_mma", ctas, 256, ("clocks", cycles), {"busy_cycles": cycles}, clocks=1)
         for ctas in (*(count for count in _LAG_SMS if count < sms), sms)
@@ -110,7 +110,7 @@ def _lags(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _fetch(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return straight-line code of FFMA that one warp of each CTA passes three times, first with cold caches."""
+    """Return straight-line code of FFMA that one warp of each CTA executes three times, first with cold caches."""
     return [
         ProfiledLaunch(
             "fetch", f"straight_{count}", ctas, WARP, ("clocks", 1.5), {"instructions": count}, clocks=_PASSES
@@ -122,7 +122,7 @@ def _fetch(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _hits(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return reads, by groups of CTAs, of tiles that the L2 has: neighbours, or CTAs far from one another."""
+    """Return reads, by groups of CTAs, of tiles that hit the L2. CTAs of a group are neighbours, or far apart."""
     tiles = 8
     return [
         ProfiledLaunch(
@@ -143,7 +143,7 @@ def _hits(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _places(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return launches of grids of several sizes, with room for some CTAs on an SM, which take equal or unequal time."""
+    """Return launches of grids of several sizes, with some CTAs on an SM, which take equal or unequal time."""
     del quick
     shapes = [
         (ctas, per_sm, 20_000, 1)
@@ -189,8 +189,8 @@ def _rows(sms: int, quick: bool) -> list[ProfiledLaunch]:
     """
     Return reads from DRAM of tiles of rows.
 
-    They differ in the bytes of a row that are read at once, what lies beside them, the bytes that the L2 brings for a
-    miss, and the tiles that are in flight.
+    They differ in the bytes of a row that are read at once, in the neighbouring data, in the bytes that the L2 fetches
+    for a miss, and in the tiles in flight.
     """
     launches = []
     for row_bytes in (64, 128, 256, 512):
@@ -212,7 +212,7 @@ def _rows(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _reading(ctas: int, flight: int, row_bytes: int, pitch: int, what: str, prefetch: int) -> ProfiledLaunch:  # noqa: PLR0917 - a row of a table
-    """Return a reading kernel: along rows of its own, tile by tile, or down columns beside those of its neighbours."""
+    """Return a reading kernel. A CTA reads along its own rows, tile by tile, or down columns beside its neighbours'."""
     rows = _ROWS_TILE_BYTES // row_bytes
     blocks = max(1, _ROWS_BYTES // (max(ctas, _ROWS_LEAST_CTAS) * rows * pitch))
     tiles = blocks * pitch // row_bytes
@@ -235,7 +235,7 @@ def _reading(ctas: int, flight: int, row_bytes: int, pitch: int, what: str, pref
 
 
 def _splits(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return reads of one matrix by groups of CTAs, whose rows lie close together or apart in shared memory."""
+    """Return reads of one matrix by groups of CTAs. Its rows are adjacent or apart in shared memory."""
     shapes = [
         (sms, 8, group, each, pad, warm)
         for group in ((2,) if quick else (1, 2, 8, sms))
@@ -289,7 +289,7 @@ def _pairs(sms: int, quick: bool) -> list[ProfiledLaunch]:
 
 
 def _own(sms: int, quick: bool) -> list[ProfiledLaunch]:
-    """Return kernels that load nothing: empty ones, and straight-line code."""
+    """Return kernels without loads: empty ones, and straight-line code."""
     launches = _empty(sms, quick) + [ProfiledLaunch("arith", "nothing", ctas, WARP) for ctas in (2, 8, 32, 64, 8 * sms)]
     return launches + _fetch(sms, quick)
 
@@ -311,7 +311,7 @@ PLANS: dict[str, Launches] = {
     "lags": _lags,
     "fetch": _fetch,
 }
-"""What is launched under ncu, by number of SMs and whether the run is a quick one."""
+"""Launches under ncu, by benchmark: functions of the number of SMs and of whether the run is quick."""
 
 
 def launch_plan(name: str, clocks_file: Path, *, quick: bool) -> None:
@@ -355,7 +355,7 @@ def profile_plan(name: str, metrics: tuple[str, ...], sms: int, *, quick: bool) 
         The row of each launch (kernel, CTAs, columns, metrics), and its clocks, shape [CTAs, clocks].
 
     Raises:
-        CannotRun: ncu is missing or may not profile here, or it profiled other launches than those of the plan.
+        CannotRun: ncu is missing or may not profile here, or the profiled launches are not those of the plan.
     """
     launches = PLANS[name](sms, quick)
     kernels = "|".join(dict.fromkeys(launch.kernel for launch in launches))
@@ -452,7 +452,7 @@ def measure_stores(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure stores of 16 bytes a thread: by the CTA's clock without ncu, and then by the counters of ncu.
 
-    The rows "clock" have the cycles from a CTA's first store until its last is issued, or with ``fenced`` 1 until all
+    The rows "clock" have the cycles from a CTA's first store to the issue of its last, or with ``fenced`` 1 until all
     are acknowledged: the median of the CTAs, and the longest. The rows "counted" have ncu's metrics; ``per`` 0 is the
     empty kernel.
 
@@ -476,9 +476,9 @@ def measure_stores(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_merge(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how many look-ups the L2 makes for tiles that the SMs of a group read at once, or ``stagger`` cycles apart.
+    Measure the L2's tag lookups for tiles that the SMs of a group read at once, or ``stagger`` cycles apart.
 
-    Column ``bytes`` has what all CTAs ask for, ``cycles`` the median over the CTAs.
+    Column ``bytes`` has the bytes that all CTAs request, ``cycles`` the median over the CTAs.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -502,7 +502,7 @@ def measure_idle(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_lags(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how far the GPCs' clocks come apart while tensor cores are busy, and what a launch takes besides.
+    Measure the spread of the GPCs' clocks while tensor cores are busy, and the launch overhead.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -529,9 +529,9 @@ def measure_fetch(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_hits(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure as ``measure_merge`` does tiles that the L2 has.
+    Measure like ``measure_merge``, for tiles that hit the L2.
 
-    Column ``bytes`` has what all CTAs ask for after each group has brought its tiles once.
+    Column ``bytes`` has the bytes that all CTAs request after each group has brought its tiles once.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -542,7 +542,7 @@ def measure_hits(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_rows(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure reads from DRAM of tiles of rows, some bytes of each row at once.
+    Measure reads of tiles of rows from DRAM, some bytes of each row at once.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -552,7 +552,7 @@ def measure_rows(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_places(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure which SM each CTA of a grid goes to and when it starts there, as ncu launches it.
+    Measure the SM of each CTA of a grid and when it starts there, in launches under ncu.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -578,9 +578,9 @@ def measure_ends(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_splits(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure as ``measure_merge`` does rows of a matrix, whose places in shared memory lie ``pad`` bytes apart.
+    Measure like ``measure_merge``, for rows of a matrix that are ``pad`` bytes apart in shared memory.
 
-    With ``warm`` 1 the L2 has them: column ``bytes`` has what all CTAs ask for after they have brought them.
+    With ``warm`` 1 they hit the L2: column ``bytes`` has the bytes that all CTAs request after they have brought them.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -591,9 +591,9 @@ def measure_splits(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_pairs(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how many look-ups the L2 makes for tiles that two SMs read from DRAM at once: which SMs' reads it merges.
+    Measure the L2's tag lookups for tiles that two SMs read from DRAM at once, to find which SMs' reads are merged.
 
-    Column ``bytes`` has what each of them asks for.
+    Column ``bytes`` has the bytes that each of them requests.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -603,10 +603,10 @@ def measure_pairs(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_grids(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure copies of tiles by grids of CTAs that share them as those of a GEMM do.
+    Measure copies of tiles by grids of CTAs that share them as in a GEMM.
 
-    Column ``cycles`` has those of a tile: the median over the CTAs, of the last three quarters of the tiles. The
-    metrics are of all.
+    Column ``cycles`` has the cycles of a tile: the median over the CTAs, for the last three quarters of the tiles. The
+    metrics are for all tiles.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -618,7 +618,7 @@ def measure_grids(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_own(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what launches read from the L2 that load nothing.
+    Measure the reads from the L2 of launches without loads.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.
@@ -628,9 +628,9 @@ def measure_own(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_apart(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how many sectors the L2 looks up for lines that SMs of a GPC ask for some cycles apart.
+    Measure how many sectors the L2 looks up for lines that SMs of a GPC request some cycles apart.
 
-    Column ``apart`` has by how many cycles each SM's loads came after those of the SM before it, by their own clocks.
+    Column ``apart`` has the cycles from the loads of one SM to those of the next, by their own clocks.
 
     Raises:
         CannotRun: ncu is missing or may not profile here.

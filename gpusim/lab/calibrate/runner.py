@@ -57,7 +57,7 @@ class ProfiledLaunch:
 
 class Device:
     """
-    The current GPU: compiles each microbenchmark once, launches its kernels and returns what they recorded.
+    The current GPU: compiles each microbenchmark once, launches its kernels and returns their records.
 
     Attributes:
         cupy: The CuPy module.
@@ -139,7 +139,7 @@ class Device:
         return took_part
 
     def milliseconds(self, launch: Any) -> float:
-        """Return the milliseconds that one call of ``launch`` takes on the GPU, measured by CUDA events."""
+        """Return the milliseconds of one call of ``launch`` on the GPU, measured by CUDA events."""
         begin, end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
         begin.record()
         launch()
@@ -198,11 +198,11 @@ def write_rows(path: Path, rows: Sequence[MeasuredRow], provenance: dict[str, st
 
 def read_rows(path: Path, what: str = "rows") -> list[dict[str, str]]:
     """
-    Read the rows of a CSV file in which lines of "#" are no rows, as ``write_rows`` writes it. Values are text.
+    Read the rows of a CSV file that ``write_rows`` wrote; lines with "#" are comments. Values are text.
 
     Args:
         path: The file.
-        what: What it has, in the message of an error.
+        what: Its content, for the message of an error.
 
     Raises:
         CannotRun: The file cannot be read.

@@ -1,4 +1,4 @@
-"""Measures what happens inside one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
+"""Measures the inside of one SM: mma.sync, ldmatrix, shared memory, arithmetic, barriers, and CTA launches."""
 
 from itertools import product
 from typing import Final
@@ -52,8 +52,8 @@ def measure_mma(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure chains of mma.sync by type, ILP, warps and operand reuse, and then whole warp tiles.
 
-    Column ``interval`` has the cycles that an SMSP's tensor core takes for each mma.sync. ``per_round`` has the cycles
-    from one mma.sync of a chain to the next; the least of a single warp, of few chains, is the latency.
+    Column ``interval`` has the cycles of an SMSP's tensor core for each mma.sync. ``per_round`` has the cycles from one
+    mma.sync of a chain to the next; its least value of a single warp with few chains is the latency.
     """
     rows: list[MeasuredRow] = []
     for name, key in MMA_TYPES.items():
@@ -89,7 +89,7 @@ def _of(pattern: str, kind: str, **columns: str | int) -> MeasuredRow:
 
 
 def _mma_row(cycles: int, warps: int, each: int, smsps: int = SMSPS) -> MeasuredRow:
-    """Return the columns of one measurement; ``warps`` took part, each with ``each`` mma.sync."""
+    """Return the columns of one measurement of ``warps`` warps, each with ``each`` mma.sync."""
     on_one = -(-warps // smsps)
     return {
         "warps": warps,
@@ -125,7 +125,7 @@ def measure_shared(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
     Column ``wavefronts`` has those of the address pattern (gpusim.layout.banks). ``per_round`` has the cycles from one
     instruction of a chain to the next. For "sts release", it has the cycles from one store to the next that overwrites
-    a register of the first, including one IMAD; no figure comes from it.
+    a register of the first, including one IMAD; no figure is derived from it.
     """
     rows: list[MeasuredRow] = []
     for words in (1, 2, 4):
@@ -181,7 +181,7 @@ def _loads(device: Device, kernel: str, ilp: int, pitch: int, *, short: bool) ->
 
 
 def _threads(warps: int, smsps: int) -> int:
-    """Return the threads to launch so that ``warps`` warps take part on ``smsps`` SMSPs."""
+    """Return the threads to launch so that ``warps`` warps work on ``smsps`` SMSPs."""
     return WARP * (warps if smsps == SMSPS else (warps - 1) // smsps * SMSPS + (warps - 1) % smsps + 1)
 
 
@@ -201,7 +201,7 @@ RELEASED = (
     *(("lds_address", 1), ("ldsm_address", 4)),
     *((f"{what}", width) for what in ("sts_address", "sts_data", "stg_data") for width in (1, 2, 4)),
 )
-"""Instructions whose hold on a register is measured, with the words that a lane moves; "none" is the loop alone."""
+"""Instructions whose release of a register is measured, with the words of a lane; "none" is the loop alone."""
 
 
 def measure_release(device: Device, *, quick: bool) -> list[MeasuredRow]:
@@ -291,9 +291,9 @@ def measure_barrier(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure trips of stores to shared memory, with a barrier behind them and without, and with a load that follows.
+    Measure trips of stores to shared memory, with and without a barrier behind them, and with a load that follows.
 
-    Column ``per_trip`` has the cycles of a trip; stores of lanes that are ``stride_bytes`` apart take ``wavefronts``.
+    Column ``per_trip`` has the cycles of a trip. Stores with lanes ``stride_bytes`` apart take ``wavefronts``.
     """
     rows: list[MeasuredRow] = []
     trips = 256
@@ -311,7 +311,7 @@ def measure_barred(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 _ATOMICS_OTHERS: Final = ("none", "sts", "lds", "ldmatrix")
-"""What is between atomics in shared memory, four accesses of 512 bytes without a conflict."""
+"""Accesses between atomics in shared memory: four of 512 bytes without a conflict."""
 
 _ATOMICS_TRIPS, _ATOMICS_WARP_BYTES, _ATOMICS_SHARED = 256, 8192, 16 * (2048 + 128)
 
@@ -320,8 +320,8 @@ def measure_atomics(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure trips of four accesses to shared memory and an atomic there, or a store to global memory.
 
-    Of an atomic, ``lanes`` lanes are at one word; a store is of 512 bytes. Column ``per_trip`` has the cycles of an SM
-    for a trip of one warp.
+    ``lanes`` lanes of an atomic access one word; a store has 512 bytes. Column ``per_trip`` has the cycles of an SM for
+    a trip of one warp.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(16 * _ATOMICS_WARP_BYTES, dtype=np.uint8)
@@ -347,11 +347,11 @@ def measure_atomics(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 STORED_PROBES: Final = ("barrier", "lds", "sts lds", "sts barrier", "stg barrier", "copy barrier", "sts barrier lds")
-"""What is timed beside stores to global memory, by its number in the microbenchmark."""
+"""Timed instructions beside stores to global memory, by their numbers in the microbenchmark."""
 
 _STORED_WARPS, _STORED_PROBING, _STORED_LATE, _STORED_BYTES = 12, 7, 8, 8192
 _STORED_BUSY: Final = {"0 1 2": 0b0111, "1 2 3": 0b1110, "0 1 2 3": 0b1111}
-"""The SMSPs whose first warp stores, and those warps."""
+"""The SMSPs whose first warp stores, and a mask of these warps."""
 
 _STORED_COUNTS: Final = (0, 4, 8, 12, 16)
 _STORED_DELAYS: Final = (100, 150, 200, 300, 400, 600)
@@ -360,12 +360,12 @@ _STORED_LAUNCHES = 5
 
 def measure_stored(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what waits behind stores to global memory that leave an SM slowly.
+    Measure which instructions wait behind stores to global memory that leave an SM slowly.
 
-    A warp of each SMSP of ``busy`` issues ``stores`` of 16 bytes a lane. A warp of SMSP 3 and its ``partner``, of SMSP
-    3 or 0, load from shared memory or meet at a barrier ``delay`` cycles later, and another one of SMSP 0 loads then.
-    Columns have their cycles, medians over launches: ``issued`` of the stores' issue, of the slowest warp, ``cycles``
-    of the warp of SMSP 3, ``partners`` of its partner, ``late`` of the other one.
+    A warp of each SMSP in ``busy`` issues ``stores`` of 16 bytes a lane. ``delay`` cycles later, a warp of SMSP 3 and
+    its ``partner`` on SMSP 3 or 0 load from shared memory or meet at a barrier, and another warp of SMSP 0 loads. The
+    columns have cycles, medians over launches: ``issued`` of the stores' issue by the slowest warp, ``cycles`` of the
+    warp of SMSP 3, ``partners`` of its partner, ``late`` of the other warp.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(_STORED_WARPS * _STORED_BYTES, dtype=np.uint8)
@@ -396,11 +396,11 @@ _FENCED_SM, _FENCED_NONE = 0, 2
 
 def measure_fenced(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure whether a barrier of one CTA orders what another one of its SM issues: stored.csv's warps are of two CTAs.
+    Measure whether a barrier of one CTA orders the instructions of another CTA of its SM, with the warps of stored.csv.
 
-    The CTA of number ``storing`` has three warps that store, that of ``meeting`` two that meet at a barrier and load
-    behind it (none where it is 2), that of ``loading`` one that loads 80 cycles later. Columns ``cycles`` and ``late``
-    have the cycles of the slower of the two, and of the load: medians over launches.
+    CTA ``storing`` has three warps that store. CTA ``meeting`` has two warps that meet at a barrier and load behind it
+    (2 means no such CTA). CTA ``loading`` has one warp that loads 80 cycles later. Columns ``cycles`` and ``late`` have
+    the cycles of the slower of the two warps, and of the load: medians over launches.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(_STORED_WARPS * _STORED_BYTES, dtype=np.uint8)
@@ -439,11 +439,12 @@ _ARRIVED_DELAYS: Final = (0, 40, 80, 120, 160, 240, 320, 480)
 
 def measure_arrived(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when a warp of an idle SMSP loads from shared memory, beside what three others issue and behind a barrier.
+    Measure when a warp of an idle SMSP loads from shared memory, beside the instructions of three other SMSPs.
 
-    Each of ``warps`` warps issues ``count`` instructions, copies of rows of ``row_bytes``. The warp that loads comes
-    ``delay`` cycles later, to a barrier that all reach behind their instructions if ``barrier`` is 1. Columns have
-    cycles from its begin: ``released`` until it may load, ``landed`` until the word has come; medians over launches.
+    Each of ``warps`` warps issues ``count`` instructions (copies have rows of ``row_bytes``). The loading warp begins
+    ``delay`` cycles later. With ``barrier`` 1, it waits at a barrier that the others reach after their instructions.
+    Columns have cycles from its begin, medians over launches: ``released`` until it may load, ``landed`` until the word
+    has arrived.
     """
     rows: list[MeasuredRow] = []
     cases: list[tuple[int, int, int]] = [(0, 0, 512)]

@@ -1,4 +1,4 @@
-"""Measures what several instruction streams of one SM take from each other: the data stage, the MIO, issue slots."""
+"""Measures how instruction streams of one SM slow each other in the data stage, the MIO and the issue slots."""
 
 from itertools import product
 from typing import Final
@@ -10,7 +10,7 @@ from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow, elapsed
 from gpusim.lab.calibrate.runs import SMSPS
 
 BESIDE_LDMATRIX: Final = ("cp.async.cg", "cp.async.ca", "ld.global.cg", "ld.global.ca", "st.shared")
-"""The other memory instruction of a mixed stream, by its number in the microbenchmark; 16 bytes a lane each."""
+"""The other memory instructions of mixed streams, by their numbers in the microbenchmark; 16 bytes a lane each."""
 
 _MEMORY_MIXES = ((8, 1), (8, 2), (8, 4), (8, 8), (0, 4), (0, 8))
 _MMA_MIXES = (
@@ -24,12 +24,13 @@ MIXES: Final = (
     *((loads, others, other, 0) for other in range(len(BESIDE_LDMATRIX)) for loads, others in _MEMORY_MIXES),
     *_MMA_MIXES,
 )
-"""Streams: ldmatrix.x4, other accesses, which (index into ``BESIDE_LDMATRIX``), and mma.sync m16n8k16 of one trip."""
+"""Streams: numbers of ldmatrix.x4 and of other accesses in a trip, index of these into ``BESIDE_LDMATRIX``, and number
+of mma.sync m16n8k16."""
 
 _STEP = 131072
 _SHARED_BYTES = 32768
 _FILLED_BYTES = {"cp.async.cg": 12288, "cp.async.ca": 8192}
-"""What all warps share, and what the copies of each fill."""
+"""Bytes of shared memory that all warps share, and that the copies of each warp fill."""
 
 _TRIPS = 128
 _ROWS = ((512, 512), (64, 16384), (128, 16384))
@@ -48,7 +49,7 @@ def measure_mix(device: Device, *, quick: bool) -> list[MeasuredRow]:
         is_global = bool(others) and BESIDE_LDMATRIX[other] != "st.shared"
         for row_bytes, pitch in _ROWS if is_global else _ROWS[:1]:
             for source, span in _sources(BESIDE_LDMATRIX[other], row_bytes) if is_global else (("", 0),):
-                # Rows that are in no L1 do not fit into the L2 for all SMs.
+                # For all SMs, rows that miss the L1 do not fit into the L2.
                 for ctas in (1, device.sms) if is_global and span < _TRIPS * row_bytes else (1,):
                     for warps in (4, 8, 16):
                         arguments = (data, np.int32(_TRIPS), np.uint32(row_bytes), np.uint32(pitch), np.uint32(span))
@@ -69,10 +70,10 @@ def measure_mix(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def _sources(other: str, row_bytes: int) -> tuple[tuple[str, int], ...]:
     """
-    Return where accesses find their data, and the bytes over which their rows go on.
+    Return the sources of the accesses, and the bytes over which their rows advance.
 
-    "l2" goes on to rows that were not read before in the launch, "few" repeats four and "l1" one: what goes through the
-    L1 finds that there.
+    "l2" advances to rows that the launch has not read before. "few" repeats four rows and "l1" one, so accesses through
+    the L1 hit it.
     """
     again = ("few", 4 * row_bytes) if other.endswith(".cg") else ("l1", row_bytes)
     return (again, ("l2", _TRIPS * row_bytes))
@@ -106,7 +107,7 @@ SECOND: Final = {
     14: "st.global.128",
     15: "ld.global.ca",
 }
-"""Streams of a duel by their number in the microbenchmark: the timed ones, and those beside them."""
+"""Streams of a duel by their numbers in the microbenchmark: the timed ones, and the others."""
 
 WHAT: Final = {
     0: "",
@@ -132,12 +133,12 @@ DISPATCHED: Final = (
     *((1, 9, 8), (1, 9, 16), (10, 9, 4)),
     *((one, two, n) for one, two in ((2, 4), (2, 6), (3, 5), (3, 7), (4, 6), (2, 9), (4, 9)) for n in _COUNTS),
 )
-"""Streams: the first instruction, of which a trip has sixteen, the second (keys of ``WHAT``), and how many of it."""
+"""Streams: the first instruction (sixteen in a trip), the second one (keys of ``WHAT``), and its number in a trip."""
 
 
 def measure_dispatch(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure streams of two instructions, which every warp issues in turn; column ``per_trip`` has the cycles of a trip.
+    Measure streams of two instructions that every warp issues in turn. Column ``per_trip`` has the cycles of a trip.
     """
     rows: list[MeasuredRow] = []
     trips = 64
@@ -155,7 +156,7 @@ _ONE_A_ROUND = frozenset({"cp.async release", "ldmatrix release"})
 
 
 def instructions_of_a_round(stream: str) -> int:
-    """Return how many instructions of a stream one round of it has."""
+    """Return the number of instructions in one round of a stream."""
     return 8 if stream in _EIGHT_A_ROUND else 1 if stream in _ONE_A_ROUND else 16
 
 
@@ -167,7 +168,7 @@ _STREAMS: Final = {**SECOND, **FIRST, 16: "mufu"}
 
 def measure_special(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what a MUFU costs beside others, as ``measure_duel`` does for other streams.
+    Measure the cost of a MUFU beside other instructions, as ``measure_duel`` does for other streams.
 
     One warp on each SMSP issues the first stream, and one or three other warps there the second.
     """
@@ -179,18 +180,18 @@ def measure_special(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 SPECIAL_BEHIND: Final = ("", "lds.32", "ldmatrix.x4", "shfl", "sts.32", "fadd")
-"""What one warp issues behind its MUFUs, by its number in the microbenchmark."""
+"""Instruction of a warp behind its MUFUs, by its number in the microbenchmark."""
 
 SPECIAL_COUNTS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16)
 
 
 def measure_special_queue(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how MUFUs of a warp, one after another, are issued, and when a memory instruction behind them is served.
+    Measure the issue of successive MUFUs of a warp, and when a memory instruction behind them is served.
 
-    Columns, in cycles from the clock read ahead of them, with one in ``count`` = 0 that has nothing between: ``issued``
-    is when the last MUFU has been issued, ``behind`` the instruction behind it, ``landed`` when that one's value can
-    be used. Medians over the warps, one, two or four on each of ``smsps`` SMSPs.
+    Columns have cycles from the clock read ahead of the MUFUs (``count`` 0 has none): ``issued`` until the last MUFU
+    has issued, ``behind`` until the instruction behind it has issued, ``landed`` until its value can be used. They are
+    medians over the warps, one, two or four on each of ``smsps`` SMSPs.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(SPECIAL_BEHIND):
@@ -209,9 +210,9 @@ def measure_special_queue(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure one warp's stream on each SMSP beside another stream that one or three other warps issue there.
+    Measure one warp's stream on each SMSP beside another stream of one or three other warps there.
 
-    Columns ``cycles`` and ``each`` have those of the first stream and of one of its instructions; ``seconds`` the
+    Columns ``cycles`` and ``each`` have the cycles of the first stream and of one of its instructions; ``seconds`` the
     instructions that the other warps of an SMSP issue in that time.
     """
     rows: list[MeasuredRow] = []
@@ -223,7 +224,7 @@ def measure_duel(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 _DUEL_ROUNDS = 256
 _DUEL_SHARED = 16384 + 12 * 16384
-"""What all warps share, and what twelve that copy fill."""
+"""Bytes of shared memory: those that all warps share, and those that twelve copying warps fill."""
 
 
 def duel(device: Device, one: int, other: int, warps: int) -> MeasuredRow:
@@ -246,7 +247,7 @@ GAP_ACCESSES: Final = ("sts.32", "sts.64", "sts.128", "lds.32", "ldmatrix.x4", "
 """Accesses of a burst by their number in the microbenchmark."""
 
 GAP_MMA: Final = ("", "m16n8k16.f16.f32", "m16n8k8.f16.f32", "m16n8k32.s8.s32", "m16n8k16.f16.f16")
-"""What another warp of the SMSP executes all the while, likewise; nothing, or mma.sync."""
+"""Instructions of another warp of the SMSP meanwhile, by their numbers: none, or mma.sync."""
 
 GAP_COUNTS: Final = (0, 2, 4, 8)
 _GAP_TRIPS, _GAP_MMA_A_TRIP, _GAP_BURSTS, _GAP_WARM = 100, 128, 24, 4
@@ -257,9 +258,9 @@ def measure_gaps(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure bursts of memory instructions, of one warp on each SMSP, beside another warp's mma.sync without a pause.
 
-    Medians over bursts: ``issued`` is when the last one has been issued, ``landed`` when all are done (of stores: when
-    a load behind a barrier is), in cycles from the burst's begin. ``mma_each`` has the cycles of an mma.sync, of all
-    from the first burst on and behind the last one.
+    Medians over bursts, in cycles from the burst's begin: ``issued`` until the last instruction has issued, ``landed``
+    until all are done (for stores, until a load behind a barrier is done). ``mma_each`` has the cycles of an mma.sync,
+    over all from the first burst on, and after the last one.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(1 << 20, dtype=np.uint8)
@@ -292,9 +293,10 @@ QUARTERS: Final = 4
 
 def measure_turns(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how far each warp of an SMSP has come while all of its warps issue the same instructions.
+    Measure the progress of each warp of an SMSP while all of its warps issue the same instructions.
 
-    Columns ``quarter_1`` to ``quarter_4`` have the cycles from the first warp's start until this one has done so much.
+    Columns ``quarter_1`` to ``quarter_4`` have the cycles from the first warp's start until this warp has done one to
+    four quarters of its work.
     """
     rows: list[MeasuredRow] = []
     rounds = 16
@@ -313,11 +315,11 @@ def measure_turns(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_loaded(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how long tiles take to come from the L2 while all SMs ask for theirs at a pace.
+    Measure how long tiles take to arrive from the L2 while all SMs request theirs at a given pace.
 
-    Columns ``issue`` and ``landed`` have the mean cycles from a tile's first copy to the issue of its last one, and to
-    its arrival; ``step`` those from one tile to the next: means over tiles, medians over CTAs. ``longest`` is the
-    median of each CTA's longest.
+    Columns ``issue`` and ``landed`` have the cycles from a tile's first copy to the issue of its last one, and to its
+    arrival; ``step`` has those from one tile to the next. They are means over tiles and medians over CTAs. ``longest``
+    is the median of each CTA's longest.
     """
     rows: list[MeasuredRow] = []
     steps, threads, rows_of = 64, 128, ((64, 4096), (128, 4096), (2048, 2048))
@@ -364,8 +366,8 @@ def measure_order(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
     Measure a release after stores, and an acquiring poll: medians over warps.
 
-    Columns ``stored``, ``released`` and ``poll`` have the cycles of the stores' issue, of the addition to a flag (or
-    the fence) after them, and of one poll.
+    Columns ``stored``, ``released`` and ``poll`` have the cycles of the stores' issue, of the following addition to a
+    flag (or of the fence), and of one poll.
     """
     rows: list[MeasuredRow] = []
     polls, warps = 8, 4
@@ -393,7 +395,7 @@ def measure_order(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_handover(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure reads of 2 KB, one after the other, of what another SM, the reader or an earlier kernel stored.
+    Measure reads of 2 KB, one after the other, of data that another SM, the reader or an earlier kernel stored.
 
     Column ``cycles`` has the cycles of one read, median over the pairs of CTAs.
     """
@@ -424,10 +426,10 @@ _BEHIND_REPEATS: Final = 8
 
 def measure_behind(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when the result of an instruction is there behind others, of the same warp, that it does not need.
+    Measure when the result of an instruction is ready behind independent instructions of the same warp.
 
-    Columns ``issued`` and ``cycles`` have the cycles until all of the ``firsts`` are issued, and until the second's
-    result is there: medians over repetitions, one warp on each of ``smsps`` SMSPs. They include clock reads.
+    Columns ``issued`` and ``cycles`` have the cycles until all of the ``firsts`` have issued, and until the second's
+    result is ready: medians over repetitions, one warp on each of ``smsps`` SMSPs. They include clock reads.
     """
     rows: list[MeasuredRow] = []
     for first, name in enumerate(BEHIND):
@@ -452,11 +454,11 @@ _BESIDE_TRIPS: Final = 256
 
 def measure_beside(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure trips of 24 mma.sync with some memory instructions between them, of warps that do the same.
+    Measure trips of 24 mma.sync with memory instructions between them, in equal warps.
 
-    Behind the last of ``count``, its address (or what it stores) is overwritten, or with ``uses`` 1 what it loads is
-    used. Column ``per_trip`` has the cycles of a trip, the median over the warps; the row without an instruction has
-    the trip that only overwrites.
+    After the last of ``count`` memory instructions, its address (or its stored data) is overwritten, or with ``uses`` 1
+    its loaded value is used. Column ``per_trip`` has the cycles of a trip, the median over the warps. In the row
+    without an instruction, the trip only overwrites.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(1 << 20, dtype=np.uint8)
@@ -480,28 +482,28 @@ _ADMITTED_ORDERS: Final = (
     *(("loads", "stores"), ("stores", "loads")),
     *(("loads", "stores", "stores"), ("stores", "loads", "stores"), ("stores", "stores", "loads")),
 )
-"""What the CTAs of an SM do, in the order in which they come."""
+"""Work of the CTAs of an SM, in the order of their launch."""
 
 _ADMITTED_TRIPS: Final = ((1, 0), (4, 0), (12, 0), (4, 1))
-"""ldmatrix of a trip, and whether each waits for the one before it."""
+"""Number of ldmatrix in a trip, and whether each waits for the previous one."""
 
 _ADMITTED_ROWS: Final = (2, 4, 8, 32)
-"""Stores of a warp in a row."""
+"""Successive stores of a warp."""
 
 _ADMITTED_BEFORE, _ADMITTED_CYCLES, _ADMITTED_SPAN = 20_000, 40_000, 1 << 20
 _ADMITTED_CTAS: Final = 4
 """CTAs of an SM for which the kernel has counts."""
 
 _ADMITTED_SHARED: Final = {1: LONE_CTA_BYTES, 2: 100 << 10, 3: 64 << 10}
-"""Shared memory of each CTA of so many on an SM, beside what the kernel has itself."""
+"""Shared memory of a CTA in addition to the kernel's own, by the number of CTAs on an SM."""
 
 
 def measure_admitted(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how long ldmatrix.x4 wait behind stores to global memory of other CTAs, whichever came first.
+    Measure how long ldmatrix.x4 wait behind stores to global memory of other CTAs, launched before or after.
 
-    Column ``cycles`` has the cycles of a trip of ``loads`` ldmatrix, clock reads among them, the mean over warps and
-    SMs, ``most`` the longest one's, ``stored`` the bytes a cycle of all CTAs of an SM that store.
+    Column ``cycles`` has the cycles of a trip of ``loads`` ldmatrix, including clock reads: the mean over warps and
+    SMs; ``most`` those of the longest trip; ``stored`` the bytes a cycle of all storing CTAs of an SM.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(device.sms * _ADMITTED_SPAN, dtype=np.uint8)
