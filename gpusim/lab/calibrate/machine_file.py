@@ -18,18 +18,18 @@ def update_machine(path: Path, derived: Mapping[str, Derived], source: str, titl
     """
     Replace the records of the derived figures in a machine file by measured ones.
 
-    A record keeps its unit and its ``effect``, and loses its reason, spread and fitting runs. If the file lacks the
-    source, it is added after the last one. No other line changes.
+    A record keeps its unit and its ``effect``, and loses its reason, spread and fitting runs. A missing source is added
+    after the last one. No other line changes.
 
     Args:
         path: The machine file.
         derived: Figures by dotted key.
         source: Key of the source in the file.
         title: Title of the source.
-        file: Folder with the CSV files, as it is to be written in the source.
+        file: Folder of the CSV files, as written in the source.
 
     Returns:
-        Keys of figures that the file has no record of. They are not written.
+        Keys of figures without a record in the file. They are not written.
 
     Raises:
         CannotRun: The file cannot be read or written.

@@ -1,4 +1,4 @@
-"""Selects rows of one CSV file of microbenchmarks by the values of their columns; knows no formula."""
+"""Selects rows of one CSV file of microbenchmarks by the values of their columns. It knows no formula."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,4 +48,4 @@ Formula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float | tup
 """A formula: from the tables by name and the peak DRAM bandwidth in GB/s, the exact value and the rule in words."""
 
 NumberFormula: TypeAlias = Callable[[dict[str, MeasuredTable], int], tuple[float, str]]
-"""A formula of a figure that is one number."""
+"""A formula whose value is one number."""

@@ -1,4 +1,4 @@
-"""Measures copies of tiles and what follows them, how many memory accesses wait, and which warp has its turn."""
+"""Measures copies of tiles and the instructions behind them, waiting memory accesses, and the choice of warps."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,10 +14,10 @@ from gpusim.layout.banks import access_wavefronts, ldmatrix_wavefronts
 from gpusim.units import LINE_BYTES
 
 BESIDE: Final = ("", "ldmatrix", "ldmatrix and mma", "mma")
-"""What other warps issue beside the copies, by its number in the microbenchmark."""
+"""Instructions of other warps beside the copies, by their number in the microbenchmark."""
 
 TILE_COPIES: Final = ((4, 0), (4, 3), (8, 0), (8, 1), (8, 3))
-"""Copies of a round, and groups that may be on their way after it."""
+"""Copies of a round, and groups that may be in flight after it."""
 
 TILE_ROWS: Final = (
     (512, 4096),
@@ -36,18 +36,19 @@ TILE_ROWS: Final = (
 TILE_CYCLES: Final = 20_000
 _SHARED_BYTES: Final = 147456
 _SPAN_ROWS, _SPAN_ROWS_OF_ALL = 8, 4
-"""Rows' lengths that rounds go on by before they begin anew; fewer where all SMs have rows of their own, for the L2."""
+"""Row lengths over which rounds advance before they start again; fewer if all SMs have rows of their own, so that the
+L2 holds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileStreams:
     """
-    Warps of each SM that copy tiles, and two warps on each SMSP that issue something else.
+    Warps of each SM that copy tiles, and two warps on each SMSP that issue other instructions.
 
     Attributes:
-        beside: What the others issue, an index into ``BESIDE``.
+        beside: Instructions of the other warps, an index into ``BESIDE``.
         copies: Copies of a round.
-        pending: Groups that may be on their way after a round.
+        pending: Groups that may be in flight after a round.
         copiers: Copying warps on each SMSP.
         row_bytes: Bytes of a row in global memory.
         pitch: Bytes from one row to the next.
@@ -67,10 +68,10 @@ class TileStreams:
 
 def measure_tiles(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure copies of tiles that some warps of each SM issue while others issue ldmatrix, mma.sync or both.
+    Measure copies of tiles by some warps of each SM while others issue ldmatrix, mma.sync or both.
 
-    Columns ``copies_a_cycle`` and ``rounds_a_cycle`` have what the copying and the other warps of an SM issue: warp
-    copies of 512 bytes, and rounds of 8 ldmatrix.x4 and 16 mma.sync, as far as they have them; medians over SMs.
+    Column ``copies_a_cycle`` has the copies of 512 bytes that the copying warps of an SM issue. Column
+    ``rounds_a_cycle`` has the rounds of the other warps: 8 ldmatrix.x4, 16 mma.sync, or both. Medians over SMs.
     """
     rows: list[MeasuredRow] = []
     for beside in range(len(BESIDE)):
@@ -138,10 +139,10 @@ TIMED: Final = 24
 
 def measure_backlog(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when each of a row of memory instructions is issued behind stores of 32 wavefronts.
+    Measure the issue of successive memory instructions behind stores of 32 wavefronts.
 
-    Columns ``at_0`` to ``at_24`` have the cycle after the stores' issue and after each instruction's: one warp on each
-    of ``smsps`` SMSPs, mean over them.
+    Columns ``at_0`` to ``at_24`` have the cycle after the issue of the stores and of each instruction. There is one
+    warp on each of ``smsps`` SMSPs; the columns are means over them.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(QUEUED):
@@ -162,7 +163,7 @@ HELD: Final = ("cp.async.cg", "cp.async.ca", "ldmatrix.x4", "ldg.128", "lds.32",
 """Instructions of a burst whose registers are held, by their number in the microbenchmark."""
 
 HELD_BEHIND: Final = ("", "lds.32", "chain of lds.32 on SMSP 3")
-"""What is timed, by its number in the microbenchmark: the registers, a load behind, or loads beside."""
+"""Timed events, by their number in the microbenchmark: release of the registers, a load behind, or loads beside."""
 
 _HELD_GLOBAL: Final = frozenset({0, 1, 3})
 _HELD_COUNTS: Final = ((1, 0), (2, 0), (3, 0), (4, 0), (8, 0), (1, 4))
@@ -178,13 +179,14 @@ _HELD_PITCH: Final = 4096
 
 def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when a burst of memory instructions, issued by each of some warps at once, lets go of its registers.
+    Measure when a burst of memory instructions, issued by several warps at once, releases its registers.
 
-    Columns ``then_0`` to ``then_7`` have, for each warp, the cycle at which the last instruction's address may be
-    overwritten, or at which a word that is loaded behind it has come (``behind``), counted from when the first warp
-    begins; for warps that load beside the bursts, the end of a chain of twelve. ``begun`` has when the last one begins,
-    ``landed`` when all data has come. Every launch makes three passes; the last one counts. Of ldg.128 and stg.128,
-    whose addresses nothing overwrites, it is the end of their issue; nothing waits for what is stored to global memory.
+    Columns have cycles from the begin of the first warp. ``then_0`` to ``then_7`` have, for each warp, the cycle at
+    which the last instruction's address may be overwritten, or at which a word that is loaded behind it has arrived
+    (``behind``); for warps that load beside the bursts, the end of a chain of twelve. ``begun`` is the begin of the
+    last warp, ``landed`` the arrival of all data. Every launch makes three passes; the last one counts. The addresses
+    of ldg.128 and stg.128 are not overwritten: their columns have the end of issue. Nothing waits for stores to global
+    memory.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(HELD):
@@ -211,7 +213,7 @@ def measure_held(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 FREED_SOURCES: Final = ("l1", "l2")
-"""Where loads find their lines: where the pass before found them, or beside these, brought by a launch before."""
+"""Sources of the loads' lines: those of the previous pass, or their neighbours, which an earlier launch has brought."""
 
 FREED_BYTES: Final = (8, 16)
 FREED_ROWS: Final = ((128, 4096), (64, 4096), (64, 4160), (32, 4096), (32, 4128))
@@ -224,11 +226,11 @@ _FREED_PASSES, _FREED_WARM = 10, 2
 
 def measure_freed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when a burst of loads of global memory lets go of its address registers.
+    Measure when a burst of loads of global memory releases its address registers.
 
     ``count`` loads of ``bytes`` a lane by each warp of an SM read rows of ``row_bytes`` that are ``pitch`` apart.
-    Columns ``issued``, ``freed`` and ``landed`` have the cycles until a warp's are issued, until it has overwritten
-    their address, and until all data has come; means over warps and passes.
+    Columns ``issued``, ``freed`` and ``landed`` have the cycles until a warp's loads have issued, until it has
+    overwritten their address, and until all data has arrived: means over warps and passes.
     """
     rows: list[MeasuredRow] = []
     warps_of = _FREED_WARPS[1:2] if quick else _FREED_WARPS
@@ -250,20 +252,20 @@ def measure_freed(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 AHEAD: Final = ("sts.32", "lds.32", "atoms.32", "ldmatrix.x4")
-"""Accesses to shared memory that a load waits behind, by their number in the microbenchmark."""
+"""Accesses to shared memory ahead of a load, by their number in the microbenchmark."""
 
 _AHEAD_COUNTS: Final = (0, 1, 2, 4, 8, 14)
 _AHEAD_DELAY: Final = 64
-"""Cycles from the first access to the load: as many as 14 accesses take to be issued where nothing holds them."""
+"""Cycles from the first access to the load: the time in which 14 accesses issue without waiting."""
 
 _AHEAD_REPEATS: Final = 8
 
 
 def measure_ahead(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what a load from shared memory waits for behind accesses that other warps of its SM have issued before it.
+    Measure how long a load from shared memory waits behind earlier accesses of other warps of its SM.
 
-    Each of ``busy`` warps, one on an SMSP, issues ``count`` accesses; a second warp of SMSP ``loader`` loads then.
+    Each of ``busy`` warps, one on an SMSP, issues ``count`` accesses; then a second warp of SMSP ``loader`` loads.
     Columns ``issued`` and ``cycles`` have the cycles of the accesses' issue, and of the load: medians over repetitions.
     """
     rows: list[MeasuredRow] = []
@@ -287,17 +289,17 @@ def measure_ahead(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 CHOSEN: Final = ("ffma", "lop3", "mma", "ldmatrix.x4", "lds.32", "cp.async.cg")
-"""What all warps of an SMSP issue at once, by its number in the microbenchmark."""
+"""Instructions of all warps of an SMSP, by their number in the microbenchmark."""
 
 CHOSEN_CYCLES: Final = 20_000
 
 
 def measure_chosen(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure how often an SMSP chooses each of several warps that all could issue.
+    Measure how often an SMSP chooses each of several warps that can all issue.
 
-    Columns ``rounds_0`` and so on have rounds of 16 instructions of the warps of SMSP 0, from the oldest to the
-    youngest one of a CTA, in ``CHOSEN_CYCLES`` cycles.
+    Columns ``rounds_0`` and so on have the rounds of 16 instructions in ``CHOSEN_CYCLES`` cycles, for the warps of
+    SMSP 0, from the oldest to the youngest one of a CTA.
     """
     rows: list[MeasuredRow] = []
     for number, name in enumerate(CHOSEN):
@@ -314,7 +316,7 @@ def measure_chosen(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 
 ELDERS: Final = (*CHOSEN, "ldmatrix.x4 and mma")
-"""What all warps of CTAs that share an SM issue, by its number in the microbenchmark."""
+"""Instructions of all warps of CTAs that share an SM, by their number in the microbenchmark."""
 
 ELDER_ROUNDS: Final = 200
 _SHARED_OF_ALL: Final = 120_000
@@ -323,11 +325,10 @@ _SHARED_OF_ALL: Final = 120_000
 
 def measure_elders(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure which CTAs an SMSP serves first that came at once and whose warps could all issue.
+    Measure which CTA an SMSP serves first, of CTAs that begin at once and whose warps can all issue.
 
     Every warp does ``ELDER_ROUNDS`` rounds of 16 instructions. Columns ``end_0`` and so on have the cycles from the
-    first begin on an SM to the end of its CTAs, mean over their warps, from the first to the last one in launch order;
-    medians over all SMs.
+    first begin on an SM to the end of each of its CTAs, in launch order: means over a CTA's warps, medians over SMs.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(1 << 16, dtype=np.uint8)
@@ -359,7 +360,7 @@ BEHIND_COPIES: Final = {
     8: "addresses",
     15: "commit, wait, barrier, addresses",
 }
-"""What each tile's copies are followed by, by its number in the microbenchmark; the wait leaves six groups pending."""
+"""Instructions behind each tile's copies, by their number in the microbenchmark. The wait leaves six groups pending."""
 
 _COMMIT_ROWS: Final = (64, 128, 512)
 _COMMIT_COPIES: Final = (1, 2, 4, 8)
@@ -370,10 +371,10 @@ _COMMIT_SHARED: Final = 16384
 
 def measure_commits(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure tiles of a few cp.async.cg of 16 bytes, one after another, with what kernels have behind them.
+    Measure successive tiles of a few cp.async.cg of 16 bytes, with the instructions that kernels have behind them.
 
-    Column ``cycles`` has those of a tile, in the mean over all passes but the first, which brings the rows to the L2;
-    median over warps. ``behind`` says what each tile's copies are followed by.
+    Column ``cycles`` has the cycles of a tile: the mean over all passes but the first, which brings the rows to the L2,
+    and the median over warps. ``behind`` names the instructions behind each tile's copies.
     """
     rows: list[MeasuredRow] = []
     for row_bytes, copies, behind in product(
@@ -409,10 +410,10 @@ _FILL_SHARED: Final = 226 << 10
 
 def measure_fills(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure streams of cp.async.cg on one SM whose four lines of shared memory lie some lines apart.
+    Measure streams of cp.async.cg on one SM whose four lines of shared memory are some lines apart.
 
-    Column ``cycles`` has those of a copy of all warps, from the difference of two lengths; ``copies`` those of a commit
-    group.
+    Column ``cycles`` has the cycles of a copy, over all warps, from the difference of two lengths; ``copies`` the
+    copies of a commit group.
     """
     rows: list[MeasuredRow] = []
     shapes = [(row_bytes, apart, 4) for row_bytes, apart in product(_FILL_ROWS, _FILL_APART)]
@@ -443,10 +444,10 @@ _CROWDED_SHARED: Final = 160 << 10
 
 def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what copies take from ldmatrix.x4 of 16 warps, which keep the SM's data stage busy, beside mma.sync or none.
+    Measure by how much copies slow ldmatrix.x4 of 16 warps, which keep the SM's data stage busy, with mma.sync or not.
 
-    Columns ``ldmatrix``, ``copied`` and ``mma`` have the instructions that an SM issues in ``cycles``; ``copies`` those
-    of a commit group, 0 for none, behind three loads of nothing that ptxas puts before each group.
+    Columns ``ldmatrix``, ``copied`` and ``mma`` have the instructions that an SM issues in ``cycles``; ``copies`` the
+    copies of a commit group, 0 for none. ptxas puts three predicated-off loads before each group.
     """
     rows: list[MeasuredRow] = []
     for mma, row_bytes, copies in product(_CROWDED_MMA, _CROWDED_ROWS[:1] if quick else _CROWDED_ROWS, _CROWDED_COPIES):
@@ -461,7 +462,7 @@ def measure_crowded(device: Device, *, quick: bool) -> list[MeasuredRow]:
 def _issued(  # noqa: PLR0917 - as a launch's
     device: Device, source: str, kernel: str, arguments: tuple[Any, ...], warps: Sequence[int], shared: int
 ) -> list[int]:
-    """Launch a kernel of one CTA twice that counts what each warp issues; return the second one's sums over warps."""
+    """Launch a kernel of one CTA twice. It counts each warp's instructions; return the sums of the second launch."""
     counts = device.cupy.zeros(sum(warps), dtype=np.uint64)
     for _ in range(2):
         device.launch(source, kernel, (counts, *arguments), threads=sum(warps) * WARP, shared=shared)
@@ -470,10 +471,10 @@ def _issued(  # noqa: PLR0917 - as a launch's
 
 
 CROSSED_MOST: Final = {"sts16": 4, "sts8": 2, "sts4": 1, "lds16": 4, "ldmatrix": 4}
-"""What 16 warps do to keep the data stage busy, and the wavefronts of one."""
+"""Accesses of 16 warps that keep the data stage busy, and the wavefronts of one access."""
 
 _CROSSED_FEW: Final = ("copies", "loads", "lds4", "lds16", "sts16", "stg", "ldmatrix", "zeros")
-"""What four warps do beside them."""
+"""Accesses of four warps beside them."""
 
 _CROSSED_WARPS, _CROSSED_CYCLES, _CROSSED_SHARED = (16, 4), 40_000, 64 << 10
 _CROSSED_GLOBAL: Final = 16 << 10
@@ -481,10 +482,10 @@ _CROSSED_GLOBAL: Final = 16 << 10
 
 def measure_crossed(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what accesses of four warps take from those of 16 that keep the data stage busy.
+    Measure by how much accesses of four warps slow those of 16 warps that keep the data stage busy.
 
-    Columns ``issued`` and ``few_issued`` have the instructions that an SM issues of both in ``cycles``; of the few,
-    four at a time, and those ``gap`` cycles apart at least.
+    Columns ``issued`` and ``few_issued`` have the instructions of both that an SM issues in ``cycles``. The four warps
+    issue four at a time, at least ``gap`` cycles apart.
     """
     rows: list[MeasuredRow] = []
     data = device.cupy.zeros(_CROSSED_WARPS[1] * _CROSSED_GLOBAL, dtype=np.uint8)
@@ -502,19 +503,19 @@ THROUGH_SHAPES: Final = ((4, 64), (4, 32), (4, 16), (8, 64), (8, 32), (16, 64), 
 """Bytes of each lane of through.cu, and bytes of a row."""
 
 THROUGH_PITCH: Final = 8192 + 128
-"""Bytes from one row of through.cu to the next, which lie in the same banks of the L1 then."""
+"""Bytes from one row of through.cu to the next. Neighbouring rows are then in the same banks of the L1."""
 
 _THROUGH_WRAP: Final = 8192
 
 
 def measure_through(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what copies through the L1 by four warps take from ld.shared of 16 that keep the data stage busy.
+    Measure by how much copies through the L1 by four warps slow ld.shared of 16 warps that keep the data stage busy.
 
-    Rows of ``row_bytes`` lie ``pitch`` bytes apart. Where they go on by ``along`` bytes with each group, the L1 lacks
-    them; where that is 0 it has them. ``spread`` is 1 where the lanes' words of shared memory lie side by side, else
-    so many times as far apart. Columns ``issued`` and ``copied`` have the instructions that an SM issues of both in
-    ``cycles``; the first row is without copies, of 0 bytes.
+    Rows of ``row_bytes`` are ``pitch`` bytes apart. They advance by ``along`` bytes with each group, and then miss the
+    L1; with 0 they hit it. ``spread`` is the distance of the lanes' targets, in accesses of a lane. Columns
+    ``issued`` and ``copied`` have the instructions of both that an SM issues in ``cycles``. The first row, of 0 bytes,
+    has no copies.
     """
     ways = [
         (row_bytes, bytes_, pitch, along, spread)
@@ -544,9 +545,9 @@ _QUEUED_PITCH: Final = 4224
 
 def measure_queued(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure when the last copy of a burst issues, by one warp alone or one on each SMSP: those before it wait in queues.
+    Measure when the last copy of a burst issues, with the earlier ones in queues, by one warp alone or on each SMSP.
 
-    Columns ``first`` and ``last`` have the cycles from a warp's begin, of the first warp and the last.
+    Columns ``first`` and ``last`` have the cycles from a warp's begin, for the first warp and the last.
     """
     rows: list[MeasuredRow] = []
     for row_bytes, warps, copies in product(_FILL_ROWS[:1] if quick else _FILL_ROWS, (1, SMSPS), _QUEUED_COPIES):
@@ -568,15 +569,16 @@ AMID_LOADS, AMID_LOADERS, AMID_LAG = 4, 8, 32
 
 _AMID_READERS, _AMID_BURSTS, _AMID_MORE, _AMID_PITCH, _AMID_LAUNCHES = 4, 320, 3, 16384, 8
 _AMID_LATE: Final = 40
-"""Cycles by which some warp of a burst may begin late: later ones are left out."""
+"""Most cycles by which a warp of a burst may begin late; other bursts are left out."""
 
 
 def measure_amid(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what bursts of loads that the L1 lacks hold up of eight ldmatrix.x4 on each SMSP.
+    Measure by how much bursts of loads that miss the L1 delay eight ldmatrix.x4 on each SMSP.
 
-    Rows are by ``lag``: from so many cycles behind the loads' begin the readers begin. Column ``cycles`` has those from
-    the last reader's begin to the last one's end, ``landed`` from the first load's begin until all have come; medians.
+    In a row, the readers begin ``lag`` cycles or more after the loads. Column ``cycles`` has the cycles from the last
+    reader's begin to the last one's end; ``landed`` those from the first load's begin until all have arrived. Both are
+    medians.
     """
     rows: list[MeasuredRow] = []
     for row_bytes in _FILL_ROWS[-1:] if quick else _FILL_ROWS:

@@ -1,4 +1,4 @@
-"""Measures loads of lines that only the DRAM holds, at any time and many at once: which come late, and together."""
+"""Measures loads that miss the L2, at random times and many at once: which are late, and which are late together."""
 
 from typing import Any, Final
 
@@ -20,25 +20,25 @@ _BLOCK: Final = 256 << 10
 _PAUSE: Final = 3000
 
 REGION_LINES: Final = 512
-"""Lines of a region of 64 KiB, all of which are loaded."""
+"""Lines of a region of 64 KiB; all of them are loaded."""
 
 _PAGES: Final = 32
 _PAUSES: Final = (200, 4100)
-"""Least and most cycles between two events, drawn anew for each, so that they come at any time of a period."""
+"""Least and most cycles between two events. They are drawn for each event, so events come at any time of a period."""
 
 _EVENTS: Final = ((1, 24), (LINES, 40))
-"""Lines of an event, and regions that are loaded in such events."""
+"""Lines of an event, and number of regions that are loaded in such events."""
 
 
 def measure_together(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure events: 32 warps of a lone CTA each load a word of a line of its own at once, from DRAM, then from the L2.
+    Measure events: 32 warps of a single CTA load one word each, of different lines, at once, from DRAM and then the L2.
 
-    An event's lines lie one pitch apart in a block of its own, or anywhere. The pages are touched before, and cycles
+    An event's lines are one pitch apart in a block of its own, or anywhere. The pages are touched before, and cycles
     pass between events. A row is an event: the bytes that its lines span (0 for anywhere), the cycles of the slowest
-    load, the median of the same loads from the L2, and the lines that are late. Late is what takes more than the median
-    of the slowest loads of the shortest span, and a cycle for each line: loads leave the SM one after the other. All
-    include clock reads.
+    load, the median of the same loads from the L2, and the number of late lines. A line is late if its load takes
+    longer than the median of the slowest loads of the shortest span, plus a cycle for each line, because loads leave
+    the SM one after the other. All cycles include clock reads.
     """
     pitches = _PITCHES[::3] if quick else _PITCHES
     regions = 1 if quick else 4
@@ -54,7 +54,7 @@ def measure_together(device: Device, *, quick: bool) -> list[MeasuredRow]:
             lines = blocks[:, None] + np.arange(LINES) * pitch
             if not pitch:
                 lines = base + generator.integers(0, _REGION // LINE_BYTES, (events, LINES)) * LINE_BYTES
-            # The middle of each page of 2 MiB, beside what events load: it brings the translation.
+            # The middle of each page of 2 MiB, which no event loads: it brings the address translation.
             pages = base + (np.arange(LINES) << 21) + (1 << 20) + 77 * LINE_BYTES
             fill_l2(device, filling)
             miss, hit = (_event_cycles(device, memory, np.vstack([pages, lines]))[1][1:] for _ in range(2))
@@ -64,11 +64,11 @@ def measure_together(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_standstills(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure loads of all lines of some regions of 64 KiB, of other pages each, in a random order and at random times.
+    Measure loads of all lines of some regions of 64 KiB, each in another page, in a random order and at random times.
 
-    A row is a load: its region, the page's line that the region begins with, the load's line in the region, and its
-    event, in which ``lines`` lines of the region are loaded at once. Column ``begin`` counts from the first load of
-    such events; ``cycles`` includes clock reads. The pages are touched before.
+    A row is a load: its region, the first line of the region in its page, the load's line in the region, and its event.
+    An event loads ``lines`` lines of the region at once. Column ``begin`` counts from the first load of such events;
+    ``cycles`` includes clock reads. The pages are touched before.
     """
     rows: list[MeasuredRow] = []
     generator = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def measure_standstills(device: Device, *, quick: bool) -> list[MeasuredRow]:
 def _event_cycles(
     device: Device, memory: Any, lines: IntArray, generator: np.random.Generator | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return begin and cycles of each load, events apart by a fixed pause, or by one that is drawn for each."""
+    """Return begin and cycles of each load. The pause between events is fixed, or drawn for each."""
     begins = device.cupy.zeros(lines.shape, dtype=np.uint64)
     cycles = device.cupy.zeros(lines.shape, dtype=np.uint32)
     pauses = np.full(len(lines), _PAUSE) if generator is None else generator.integers(*_PAUSES, len(lines))

@@ -1,4 +1,4 @@
-"""Measures what is written: zeros of copies behind others and before them, and the stores of an epilogue's steps."""
+"""Measures writes: zero-filling copies behind other copies and ahead of them, and the stores of an epilogue's steps."""
 
 from itertools import product
 from typing import Any, Final
@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow
 
 ZEROS_ORDERS: Final = ("behind", "ahead", "loads")
-"""Where the copies that write zeros stand: the microbenchmark's numbers."""
+"""Places of the zero-filling copies, by their numbers in the microbenchmark."""
 
 ZEROS_COPIES: Final = (0, 4, 8, 16)
 ZEROS_COUNTS: Final = (0, 4, 8, 16, 24)
@@ -24,11 +24,11 @@ _WARP_SPANS: Final = {"zeros": 131072, "steps": 65536}
 _SHARED: Final = {"zeros": 160 << 10, "steps": 128 << 10}
 _LAUNCHES, _WARM, _TRIPS = 2, 2, 40
 _REST: Final = 1500
-"""Cycles between two steps: all stores have left by then."""
+"""Cycles between two steps, in which all stores leave."""
 
 
 def _cycles_of(device: Device, benchmark: str, case: str, counts: Any, *arguments: Any) -> Any:
-    """Return what all warps of SM 0 have counted in a trip, the mean over them; ``counts`` has a row for each warp."""
+    """Return the counts of a trip, the mean over all warps of SM 0; ``counts`` has a row for each warp."""
     for _ in range(_LAUNCHES):
         device.launch(
             benchmark,
@@ -43,11 +43,11 @@ def _cycles_of(device: Device, benchmark: str, case: str, counts: Any, *argument
 
 def measure_zeros(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure what copies that write zeros wait for, behind copies that bring something or ahead of them.
+    Measure how long zero-filling copies wait, behind copies of data or ahead of them.
 
-    Columns ``issued`` and ``cycles`` have the cycles until a warp has issued all, and until all is there, means over
-    warps. With ``order`` "loads" a warp waits for the copies alone, and for the others: ``issued`` are the cycles until
-    then, ``cycles`` those of four ldmatrix.x4 from there.
+    Columns ``issued`` and ``cycles`` have the cycles until a warp has issued all copies, and until all have landed:
+    means over warps. With ``order`` "loads" a warp waits for its data copies, and then at a barrier: ``issued`` has
+    the cycles until then, ``cycles`` those of four ldmatrix.x4 from there.
     """
     rows: list[MeasuredRow] = []
     warps_of = ZEROS_WARPS[1:2] if quick else ZEROS_WARPS
@@ -67,11 +67,11 @@ def measure_zeros(device: Device, *, quick: bool) -> list[MeasuredRow]:
 
 def measure_steps(device: Device, *, quick: bool) -> list[MeasuredRow]:
     """
-    Measure a step of an epilogue behind another one's stores to global memory: stores to shared memory, and loads.
+    Measure an epilogue's step (stores to shared memory, and loads) behind the last step's stores to global memory.
 
-    ``stores`` of ``bytes`` a lane to global memory are followed by a barrier, ``shared`` of 8 bytes a lane to shared
-    memory, a barrier, and four loads of 16 bytes. Column ``cycles`` has the cycles until the last one's data is there,
-    the mean over warps.
+    ``stores`` of ``bytes`` a lane to global memory are followed by a barrier, ``shared`` stores of 8 bytes a lane to
+    shared memory, a barrier, and four loads of 16 bytes. Column ``cycles`` has the cycles until the last load's data
+    has arrived, the mean over warps.
     """
     rows: list[MeasuredRow] = []
     warps_of = STEPS_WARPS[1:2] if quick else STEPS_WARPS

@@ -1,5 +1,5 @@
 """
-What accesses of shared memory cost of which several lanes want one address: an experiment of its own.
+An experiment on accesses to shared memory in which several lanes have one address.
 
 It answers how many wavefronts the data stage takes for them, by ncu's counters and by the SM's clock. Its face is
 ``experiment.run``, which writes broadcast.csv, and ``patterns``. It never runs a tile kernel.

@@ -31,7 +31,7 @@ BROADCAST_METRICS: Final = (
 
 
 def offsets_text(pattern: AddressPattern) -> str:
-    """Return a pattern's byte offsets as a field of the CSV file: one a lane, "-" for a lane that takes no part."""
+    """Return a pattern's byte offsets as a field of the CSV file: one a lane, "-" for an inactive lane."""
     return " ".join("-" if offset == NO_LANE else str(offset) for offset in pattern.offsets.tolist())
 
 

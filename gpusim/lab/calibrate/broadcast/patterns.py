@@ -1,4 +1,4 @@
-"""The addresses of the broadcast experiment: which lanes of a warp want the same one. It knows no GPU."""
+"""The addresses of the broadcast experiment: which lanes of a warp share an address. It knows no GPU."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from gpusim.layout.accesses import AccessOp
 from gpusim.units import WARP_SIZE
 
 NO_LANE: Final = -1
-"""Offset of a lane that takes no part."""
+"""Offset of an inactive lane."""
 
 OFFSETS_END: Final = 16 << 10
 """First byte of shared memory beyond all offsets."""
 
 RANDOM_PATTERNS: Final = 120
-"""Random patterns of each operation and width."""
+"""Number of random patterns for each operation and width."""
 
 _SEED: Final = 20_261_128
 _HALF = WARP_SIZE // 2
@@ -28,7 +28,7 @@ _Lanes: TypeAlias = Callable[[IntArray], BoolArray]
 
 
 def _without(lane: IntArray, bit: int) -> IntArray:
-    """Return the lane's number without one of its bits, which lanes that differ in that bit alone share."""
+    """Return the lane's number without one of its bits: lanes that differ only in that bit get the same number."""
     return lane >> bit + 1 << bit | lane & (1 << bit) - 1
 
 
@@ -58,7 +58,7 @@ _EQUAL: Final[dict[str, _Slots]] = {
 
 _STRIDED: Final = ("own", "xor 1", "xor 2", "xor 4")
 _STRIDES: Final = (2, 4, 8, 16)
-"""Slots between neighbours, so that lanes of different slots meet in banks."""
+"""Slots between neighbours, so that lanes of different slots conflict in banks."""
 
 _TAKING: Final[dict[str, _Lanes]] = {
     "even lanes": lambda lane: lane % 2 == 0,
@@ -71,7 +71,7 @@ _TAKING: Final[dict[str, _Lanes]] = {
     "lanes 0 and 16": lambda lane: lane % _HALF == 0,
     "all but lane 5": lambda lane: lane != 5,
 }
-"""Lanes that take part, of those that have slots of their own or in pairs."""
+"""Active lanes, for patterns with one slot for each lane or each pair of lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class AddressPattern:
         name: Which lanes share an address.
         op: The operation.
         width_bytes: Bytes of a lane; for ldmatrix, of a row.
-        offsets: Byte offset of each lane in shared memory, ``NO_LANE`` where it takes no part. Shape (32,).
+        offsets: Byte offset of each lane in shared memory, ``NO_LANE`` for an inactive one. Shape (32,).
     """
 
     name: str
@@ -111,7 +111,7 @@ def patterns() -> list[AddressPattern]:
 
 
 def _stated() -> Iterator[tuple[str, IntArray, BoolArray]]:
-    """Yield the name, the slots and the lanes that take part of each pattern with a stated rule."""
+    """Yield the name, the slots and the active lanes of each pattern with a stated rule."""
     lane: IntArray = np.arange(WARP_SIZE, dtype=np.int64)
     everyone: BoolArray = lane >= 0
     for name, slots in _EQUAL.items():

@@ -1,4 +1,4 @@
-"""Runs an experiment on what the hardware counts for LDGSTS: launches with chosen addresses, profiled by ncu."""
+"""Runs the experiment on the hardware's counters of LDGSTS: launches with chosen addresses, profiled by ncu."""
 
 import argparse
 import sys
@@ -61,7 +61,7 @@ class Case:
         pattern: Global and shared-memory byte offsets of every copy and thread.
         op: "ca" or "cg".
         mode: "plain", "zfill" (lanes without a source zero-fill) or "guarded" (they are predicated off).
-        repetitions: Number of times the copies are made, with a wait and a barrier in between.
+        repetitions: Number of rounds of the copies, with a wait and a barrier in between.
         step_bytes: Bytes by which each repetition advances in global memory; 0 reads the same bytes again.
         stages: Slots of shared memory that the repetitions write to in turn.
     """
