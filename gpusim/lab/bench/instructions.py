@@ -16,7 +16,7 @@ from pathlib import Path
 from gpusim.errors import CannotRun, GpusimError
 
 COUNTED = ("conv_s6_crosswise", "attention_64x64", "gemm_4096")
-"""Scenarios that are counted where none is named."""
+"""Scenarios that are counted by default."""
 
 _RUN = "import sys, gpusim; gpusim.simulate(sys.argv[1], exact=True, engine='compiled')"
 
