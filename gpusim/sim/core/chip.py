@@ -87,9 +87,9 @@ class Chip:
         """
         self.sms, self.slots = sms, slots
         self.now, self.ended_at, self.ended_sm, self.ended_launched = 0, 0, 0, 0
-        rows, laid = CodeRows(code, figures.ports), SmspRows(figures, sms, slots, code.warps)
-        self.calendar, self.width, self.past_smsps = Calendar(laid.events), laid.width, laid.count * laid.width
-        self.asleep = laid.asleep
+        laid_out, rows = CodeRows(code, figures.ports), SmspRows(figures, sms, slots, code.warps)
+        self.calendar, self.width, self.past_smsps = Calendar(rows.events), rows.width, rows.count * rows.width
+        self.asleep = rows.asleep
         # The memory, from DRAM upwards
         simulated = data.simulates_l2
         self.dram, self.crossbar = Dram(figures, share), Crossbar(figures, sms)
@@ -100,13 +100,13 @@ class Chip:
         self.stores = Stores(figures, self.crossbar, self.l2_sampled, sms=sms, simulated=simulated)
         # The SMs, from their warps upwards
         icache = ICache(figures, code.lines, sms)
-        self.warps = Warps(figures, rows, data, laid, self.calendar, icache, slots)
+        self.warps = Warps(figures, laid_out, data, rows, self.calendar, icache, slots)
         self.data_stage = DataStage(figures, self.warps, self.calendar, sms)
         self.l1 = L1(figures, data, self.data_stage, self.crossbar, self.l2_sampled)
-        self.mio = Mio(figures, laid, self.data_stage, OperandCollector(figures, rows, self.warps, laid))
-        self.lsu = Lsu(figures, rows, data, self.warps, self.mio, self.l1, self.stores)
-        self.barriers = Barriers(figures, rows, self.warps, sms)
-        self.smsp = Smsp(figures, rows, laid, self.warps, self.barriers, self.lsu)
+        self.mio = Mio(figures, rows, self.data_stage, OperandCollector(figures, laid_out, self.warps, rows))
+        self.lsu = Lsu(figures, laid_out, data, self.warps, self.mio, self.l1, self.stores)
+        self.barriers = Barriers(figures, laid_out, self.warps, sms)
+        self.smsp = Smsp(figures, laid_out, rows, self.warps, self.barriers, self.lsu)
         self.record = self.warps.record
         self.stalls, self.notes, self.spans = self.record.stalls, self.record.notes, self.record.spans
 
