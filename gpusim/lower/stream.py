@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from gpusim.results.result import StreamOrigin
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
+from gpusim.schedule.ops import ALL_WARPS, CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
 
 NO_SCOREBOARD = -1
 
@@ -73,6 +73,7 @@ class Segment:
 
     Attributes:
         addresses: Byte address of each instruction in the kernel's text; () if only their order is known.
+        role: Role whose warps execute it.
     """
 
     name: Literal["prologue", "mainloop", "tail", "epilogue"]
@@ -80,6 +81,7 @@ class Segment:
     trips: int = 1
     tiles_per_trip: int = 0
     addresses: tuple[int, ...] = ()
+    role: str = ALL_WARPS
 
 
 def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:
@@ -107,12 +109,12 @@ def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:
 @dataclass(frozen=True, slots=True)
 class Stream:
     """
-    The instructions that each warp of a CTA executes. Warps differ only in their lane addresses.
+    The instructions that the warps of a CTA execute. Warps of one role differ only in their lane addresses.
 
     Attributes:
         origin: "estimated" (counted by stated rules) or "compiled" (decoded from the kernel's SASS).
         registers_per_thread: Registers allocated for one thread.
-        segments: The segments in the order of execution.
+        segments: The segments in the order of execution, those of one role after those of another.
         run_time_extents: Whether the machine code reads the problem's extents from the launch's parameters.
         parameter_lines: Lines of the constant cache that hold the launch parameters read by the machine code. Estimated
             streams assume two, as nearly all of gpusim's own kernels have.
@@ -126,8 +128,16 @@ class Stream:
 
     @property
     def instructions_per_warp(self) -> int:
-        """Number of instructions that one warp executes."""
-        return sum(len(segment.instructions) * segment.trips for segment in self.segments)
+        """Number of instructions that one warp executes, where all warps have one role."""
+        return self.instructions_of(ALL_WARPS)
+
+    def of(self, role: str) -> tuple[Segment, ...]:
+        """Return the segments of a role, in the order of execution."""
+        return tuple(segment for segment in self.segments if segment.role == role)
+
+    def instructions_of(self, role: str) -> int:
+        """Return the number of instructions that one warp of a role executes."""
+        return sum(len(segment.instructions) * segment.trips for segment in self.of(role))
 
     @property
     def code_bytes(self) -> int:

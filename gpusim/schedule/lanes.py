@@ -13,7 +13,17 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import Banks
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadFragment, LoadShared, StoreGlobal, StoreShared, StoreTile
+from gpusim.schedule.ops import (
+    ALL_WARPS,
+    CopyAsync,
+    Ldmatrix,
+    LoadFragment,
+    LoadShared,
+    Role,
+    StoreGlobal,
+    StoreShared,
+    StoreTile,
+)
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.operand import Operand
@@ -171,6 +181,11 @@ class Lanes(ABC, Generic[StepT]):
     def __init__(self, operands: Mapping[str, Operand], epilogue: EpilogueTile, warps: int, banks: Banks) -> None:
         self.operands, self.epilogue, self.warps, self.banks = operands, epilogue, warps, banks
         self._tables: dict[tuple[Any, str], SharedTable] = {}
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Roles of a CTA, in the order of their warps. In every family so far all warps have one role."""
+        return (Role(ALL_WARPS, range(self.warps)),)
 
     @abstractmethod
     def cta(self, block: int) -> CtaLanes[StepT]:

@@ -2,11 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from gpusim.tile.operand import Side
 
 CacheOperator: TypeAlias = Literal["ca", "cg"]
+
+ALL_WARPS: Final = "all"
+"""Name of the one role of a CTA whose warps all execute the same ops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """
+    Warps of a CTA that execute the same ops.
+
+    Attributes:
+        name: Name of the role.
+        warps: Numbers of its warps in the CTA.
+    """
+
+    name: str
+    warps: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +229,7 @@ Op: TypeAlias = (
 @dataclass(frozen=True, slots=True)
 class Program:
     """
-    The ordered ops of one CTA. Every warp executes all of them; lanes differ only in addresses and predicates.
+    The ordered ops of one role of a CTA. Every warp of it executes all; lanes differ only in addresses and predicates.
 
     Attributes:
         prologue: Ops before the first iteration of the mainloop.

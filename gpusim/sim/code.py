@@ -5,10 +5,12 @@ Each instruction is a ``Decoded`` record. It contains the wavefronts of a shared
 all CTAs.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from gpusim.machine.spec import Machine
+from gpusim.schedule.ops import ALL_WARPS
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
 
@@ -166,22 +168,54 @@ class DecodedSegment(NamedTuple):
     tiles_per_trip: int
 
 
+class DecodedRole(NamedTuple):
+    """
+    The decoded code of the warps of one role. Its last instruction is an exit.
+
+    Attributes:
+        name: Name of the role.
+        segments: The code, in the order of execution.
+        warps: Number of warps that execute it.
+    """
+
+    name: str
+    segments: tuple[DecodedSegment, ...]
+    warps: int
+
+
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """
     The decoded code of a CTA.
 
     Attributes:
-        segments: The code, in the order of execution.
-        warps: Warps of a CTA.
-        instructions_per_warp: Number of instructions that one warp executes.
+        roles: The code of each role, in the order of their warps.
         parameter_lines: Lines of the launch's parameters that it reads.
     """
 
-    segments: tuple[DecodedSegment, ...]
-    warps: int
-    instructions_per_warp: int
+    roles: tuple[DecodedRole, ...]
     parameter_lines: int = 1
+
+    @property
+    def warps(self) -> int:
+        """Number of warps of a CTA."""
+        return sum(role.warps for role in self.roles)
+
+    @property
+    def segments(self) -> tuple[DecodedSegment, ...]:
+        """The segments of all roles, role by role."""
+        return tuple(segment for role in self.roles for segment in role.segments)
+
+    def with_segments(self, segments: Iterable[DecodedSegment]) -> "Assembly":
+        """Return the code whose segments are replaced, each by one of ``segments`` in the same order."""
+        following = iter(segments)
+        roles = [role._replace(segments=tuple(next(following) for _ in role.segments)) for role in self.roles]
+        return replace(self, roles=tuple(roles))
+
+
+def of_one_role(segments: Iterable[DecodedSegment], warps: int) -> Assembly:
+    """Return the code of a CTA whose warps all execute the same segments."""
+    return Assembly((DecodedRole(ALL_WARPS, tuple(segments), warps),))
 
 
 def pipe_names(machine: Machine) -> tuple[str, ...]:

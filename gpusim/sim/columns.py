@@ -65,7 +65,8 @@ class Code:
         row, turn, access, vec: As in ``code.Target``. For an epilogue's access, row is -1 and ``turn`` its output.
         first, end, trips, tiles: For each segment: its first instruction, the one after its last, trips, k tiles a
             trip.
-        begins, warps_of: For each program: its first segment, and its warps.
+        begins: For each program and warp: its first segment, where the code of its role begins.
+        warps_of: For each program: its warps.
         warps: Largest number of warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
     """

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Stream
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Segment, Stream
 from gpusim.schedule.lanes import Shared
 from gpusim.schedule.ops import (
     CopyAsync,
@@ -30,6 +30,7 @@ from gpusim.sim.code import (
     Access,
     Assembly,
     Decoded,
+    DecodedRole,
     DecodedSegment,
     Noted,
     Wavefronts,
@@ -48,11 +49,8 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
     """
     Decode the stream of the CTAs of one behaviour.
 
-    A segment with known addresses lies in the instruction-cache lines of those addresses. Every other segment begins on
-    a new line. Several mainloop segments are trips of the same loop, so they share its lines.
-
     Args:
-        stream: What a warp executes.
+        stream: What its warps execute.
         kernel: The kernel's code.
         behaviour: Behaviour of the CTAs.
         known: Instructions without an op, decoded for other behaviours of the kernel; others are added.
@@ -61,11 +59,29 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
         BadInput: The machine file has no figure for a pipe that the stream uses.
     """
     decoder = _Decoder(kernel, behaviour, {} if known is None else known, estimated=stream.origin == "estimated")
-    line_bytes = kernel.machine.instruction_cache.line_bytes
+    roles, end = [], 0
+    for role in decoder.lanes.roles:
+        segments, end = _segments(decoder, stream.of(role.name), end)
+        roles.append(DecodedRole(role.name, segments, len(role.warps)))
+    return Assembly(tuple(roles), stream.parameter_lines)
+
+
+def _segments(decoder: "_Decoder", code_of_role: Sequence[Segment], end: int) -> tuple[tuple[DecodedSegment, ...], int]:
+    """
+    Decode the segments of a role; return them, and the instruction-cache line behind them.
+
+    A segment whose addresses are known lies in the lines of these. Every other segment begins on a new line; several
+    mainloop segments are trips of the same loop, so they share its lines.
+
+    Args:
+        decoder: The decoder of the stream.
+        code_of_role: The segments.
+        end: First line that no role before uses.
+    """
+    line_bytes = decoder.machine.instruction_cache.line_bytes
     per_line = line_bytes // INSTRUCTION_BYTES
-    segments = []
-    loop, end = -1, 0
-    for segment in stream.segments:
+    segments, loop = [], -1
+    for segment in code_of_role:
         line = end
         if segment.name == "mainloop":
             loop = line = end if loop < 0 else loop
@@ -74,13 +90,13 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
             begins = line + position // per_line if position % per_line == 0 else -1
             if segment.addresses:
                 begins = _line_begun(segment.addresses, position, line_bytes)
-            awaits = kernel.orders_slices and segment.name == "epilogue" and position == 0
+            awaits = decoder.kernel.orders_slices and segment.name == "epilogue" and position == 0
             following = segment.instructions[position + 1 : position + 2]
             again = bool(following) and following[0].unit == instruction.unit
             code.append(decoder.decode(instruction, begins, awaits=awaits, again=again))
         end = max(end, line - (-len(segment.instructions) // per_line))
         segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
-    return Assembly(tuple(segments), decoder.lanes.warps, stream.instructions_per_warp, stream.parameter_lines)
+    return tuple(segments), end
 
 
 def _line_begun(addresses: Sequence[int], position: int, line_bytes: int) -> int:

@@ -37,25 +37,27 @@ def executed(launch: Launch) -> ExecutedCounts:
     lanes = launch.kernel.lanes()
     pipes, mmas, zeros = Counter[str](), 0, 0
     known: dict[int, tuple[Counter[str], int, int]] = {}
+    warps_of = {role.name: role.warps for role in lanes.roles}
     for behaviour, ctas in launch.executed.items():
         for segment in launch.streams[behaviour].segments:
             code = segment.instructions  # may be shared by CTAs of other behaviours
+            warps = warps_of[segment.role]
             if id(code) not in known:
-                known[id(code)] = _of_trip(lanes, code)
+                known[id(code)] = _of_trip(lanes, code, warps)
             own_pipes, own_mmas, own_zeros = known[id(code)]
             for pipe, number in own_pipes.items():
-                pipes[pipe] += number * segment.trips * ctas * lanes.warps
-            mmas += own_mmas * segment.trips * ctas * lanes.warps
+                pipes[pipe] += number * segment.trips * ctas * len(warps)
+            mmas += own_mmas * segment.trips * ctas * len(warps)
             zeros += own_zeros * segment.trips * ctas
     return ExecutedCounts(mmas, dict(pipes), zeros)
 
 
-def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction]) -> tuple[Counter[str], int, int]:
-    """Return one trip's instructions of each pipe and MMAs, per warp, and its zero-filling wavefronts, of all warps."""
+def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction], warps: range) -> tuple[Counter[str], int, int]:
+    """Return one trip's instructions of each pipe and its MMAs, of one warp, and wavefronts of zeros, of ``warps``."""
     zeros = 0
     for each in code:
         shared = lanes.shared(each.op) if each.unit == "ldgsts" and each.op is not None else None
         if shared is not None and lanes.op(each.op).zfill:
-            zeros += int(shared.table.wavefronts[shared.place].sum())
+            zeros += int(shared.table.wavefronts[shared.place][list(warps)].sum())
     pipes = Counter(each.pipe for each in code if each.unit == "pipe")
     return pipes, sum(each.unit == "tensor" for each in code), zeros

@@ -105,11 +105,7 @@ class Launch:
         trips = [segment.trips for stream in self.streams.values() for segment in stream.segments]
         following = iter(trips)
         assemblies = {
-            behaviour: replace(
-                assembly,
-                segments=tuple(segment._replace(trips=next(following)) for segment in assembly.segments),
-                instructions_per_warp=self.streams[behaviour].instructions_per_warp,
-            )
+            behaviour: assembly.with_segments(segment._replace(trips=next(following)) for segment in assembly.segments)
             for behaviour, assembly in lent.assemblies.items()
         }
         return DecodedCode(assemblies, replace(lent.code, trips=column(trips)))
@@ -147,8 +143,12 @@ class Launch:
     @property
     def instructions(self) -> int:
         """Number of warp instructions that the grid executes."""
-        warps = self.kernel.lanes().warps
-        return sum(self.streams[one].instructions_per_warp * ctas for one, ctas in self.executed.items()) * warps
+        roles = self.kernel.lanes().roles
+        return sum(
+            self.streams[one].instructions_of(role.name) * len(role.warps) * ctas
+            for one, ctas in self.executed.items()
+            for role in roles
+        )
 
     @property
     def working(self) -> int:

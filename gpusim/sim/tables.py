@@ -59,11 +59,9 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
     programs = distinct_of(assemblies)
     warps = max(assembly.warps for assembly in programs)
     segments = [segment for assembly in programs for segment in assembly.segments]
-    ends, begins = [0], [0]
+    ends = [0]
     for segment in segments:
         ends.append(ends[-1] + len(segment.code))
-    for assembly in programs:
-        begins.append(begins[-1] + len(assembly.segments))
     waves: list[int] = []
     first_wave: dict[Any, int] = {}
     for wavefronts in dict.fromkeys(fields["wavefronts"]):
@@ -81,11 +79,22 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         end=column(ends[1:]),
         trips=column(segment.trips for segment in segments),
         tiles=column(segment.tiles_per_trip for segment in segments),
-        begins=column(begins[:-1]),
+        begins=column(_begins(programs, warps)),
         warps_of=column(assembly.warps for assembly in programs),
         warps=warps,
         lines=max(fields["line"]) + stream_lines + 1,
     )
+
+
+def _begins(programs: Sequence[Assembly], warps: int) -> list[int]:
+    """Return the first segment of every warp of each program; 0 for each of the ``warps`` that it does not have."""
+    begins, following = [], 0
+    for assembly in programs:
+        for role in assembly.roles:
+            begins += [following] * role.warps
+            following += len(role.segments)
+        begins += [0] * (warps - assembly.warps)
+    return begins
 
 
 class TouchingKernel(KernelCtas, KernelData, Protocol):

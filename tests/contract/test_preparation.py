@@ -105,7 +105,10 @@ def test_slices_that_execute_the_same_are_lowered_and_decoded_once():
 
     assert len(launch.streams) == len(decoded.assemblies) == 1024
     assert (
-        len({id(stream) for stream in launch.streams.values()}) == assembled.call_count == len(decoded.code.begins) == 2
+        len({id(stream) for stream in launch.streams.values()})
+        == assembled.call_count
+        == len(decoded.code.warps_of)
+        == 2
     )
     assert len(kernel.slice_programs) == 2
     assert sum(kernel.executions()) == 1024 + 1024 * scenario.k_iterations()

@@ -9,7 +9,16 @@ from doubles.published import H200
 
 from gpusim.machine import load_machine
 from gpusim.machine.spec import Machine
-from gpusim.sim.code import OUTPUT, THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.code import (
+    OUTPUT,
+    THROTTLES,
+    Assembly,
+    Decoded,
+    DecodedRole,
+    DecodedSegment,
+    of_one_role,
+    pipe_names,
+)
 from gpusim.sim.columns import Data, column, rows_of
 from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.chip import Chip
@@ -209,7 +218,17 @@ def assembly(*segments: tuple[Iterable[Decoded], int], warps: int) -> Assembly:
     """The code of a CTA: instructions and trips of each segment; an exit is appended."""
     code = [DecodedSegment("mainloop", tuple(body), trips, 1) for body, trips in segments]
     code.append(DecodedSegment("epilogue", (instruction(EXIT),), 1, 0))
-    return Assembly(tuple(code), warps, 0)
+    return of_one_role(code, warps)
+
+
+def roles(*programs: tuple[Iterable[Decoded], int]) -> Assembly:
+    """The code of a CTA whose roles execute a program each, once: instructions and warps; an exit is appended."""
+    return Assembly(
+        tuple(
+            DecodedRole(f"role {number}", assembly((body, 1), warps=warps).segments, warps)
+            for number, (body, warps) in enumerate(programs)
+        )
+    )
 
 
 def chip_of(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from doubles.by_hand import NOTHING, finish, instruction
 
 from gpusim.machine import load_machine
-from gpusim.sim.code import Assembly, Decoded, DecodedSegment
+from gpusim.sim.code import Decoded, DecodedSegment, of_one_role
 from gpusim.sim.columns import Data, column
 from gpusim.sim.core.constants import DEPBAR, EXIT
 from gpusim.sim.core.engine import engine
@@ -89,6 +89,6 @@ def lives_of_loop(
     machine = load_machine("h200")
     end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
     figures = figures_of(machine, 0, busy=False)._replace(stream_lines=0, constant_miss=0)
-    columns = code_of({0: Assembly((DecodedSegment("mainloop", tuple(loop), passes, 1), end), warps, 0)}, 0)
+    columns = code_of({0: of_one_role((DecodedSegment("mainloop", tuple(loop), passes, 1), end), warps)}, 0)
     chip = engine().module.Chip(figures, columns, rows, ctas, 1, 1, tuple(groups))
     return finish(chip, ctas, -1, 0)

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 from gpusim.machine.spec import Machine
-from gpusim.sim.code import THROTTLES, Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.code import THROTTLES, Decoded, DecodedSegment, of_one_role, pipe_names
 from gpusim.sim.columns import Data, column
 from gpusim.sim.core.constants import BAR, EXIT, PIPE, SHARED
 from gpusim.sim.core.engine import engine
@@ -113,7 +113,7 @@ def _end(machine: Machine, body: tuple[Decoded, ...], trips: int, warps: int, ct
     leave = Decoded(EXIT, len(pipe_names(machine)) + 1, gated=True, joins=True)
     slots = tuple(one._replace(wavefronts=tuple(row[:warps] for row in one.wavefronts)) for one in body)
     segments = DecodedSegment("loop", slots, trips, 1), DecodedSegment("end", (leave,), 1, 0)
-    code = code_of({0: Assembly(segments, warps, 0)}, machine.instruction_cache.stream_lines)
+    code = code_of({0: of_one_role(segments, warps)}, machine.instruction_cache.stream_lines)
     chip = engine().module.Chip(figures_of(machine, 0, busy=False), code, _nothing(ctas), 1, ctas, 1)
     for cta in range(ctas):
         chip.hand(0, cta, 0, 0)

@@ -26,7 +26,7 @@ from gpusim.machine.load import load_machine
 from gpusim.records.check_table import percent
 from gpusim.records.record import measured_folder
 from gpusim.results.result import StreamOrigin
-from gpusim.sim.code import Assembly, Decoded, DecodedSegment, pipe_names
+from gpusim.sim.code import Decoded, DecodedSegment, pipe_names
 from gpusim.sim.columns import Data, zeros
 from gpusim.sim.core.constants import PIPE
 from gpusim.sim.core.engine import engine
@@ -109,7 +109,7 @@ def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:
                 if segment.name != "epilogue" or instruction.unit == "exit"
             ]
             segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
-        assemblies[behaviour] = Assembly(tuple(segments), assembly.warps, assembly.instructions_per_warp)
+        assemblies[behaviour] = replace(assembly.with_segments(segments), parameter_lines=1)
     code_columns = code_of(assemblies, machine.instruction_cache.stream_lines)
     return Resident(launch.kernel, assemblies, code_columns, ctas)
 

@@ -219,9 +219,9 @@ class Warps:
         return fewest
 
     def start(self, warp: int, slot: int, number: int, smsp: int, at: int) -> None:
-        """Reset the row of a warp to the first instruction of its program, which may issue at a cycle."""
+        """Reset the row of a warp to the first instruction of its role, which may issue at a cycle."""
         cta = self.cta[slot]
-        segment = self.begins[self.program[cta]]
+        segment = self.begins[self.program[cta] * self.most_warps + number]
         self.age[warp] = cta * self.most_warps + number
         self.home[warp], self.number[warp], self.watched[warp] = smsp, number, self.observed[slot]
         self.slot[warp] = slot

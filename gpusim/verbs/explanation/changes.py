@@ -154,12 +154,14 @@ def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) 
     for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
         pairs = zip(segment.instructions, code.code, strict=True)
         segments.append(code._replace(code=tuple(ideal(instruction, decoded) for instruction, decoded in pairs)))
-    return replace(assembly, segments=tuple(segments))
+    return assembly.with_segments(segments)
 
 
 def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
     """
     Return the code without integer arithmetic between the ops. Branches and instructions with a scoreboard stay.
+
+    The code that is left is taken to read one line of the launch's parameters.
 
     A line of the instruction cache begins with the next instruction that stays.
     """
@@ -174,7 +176,7 @@ def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -
             kept.append(decoded._replace(line=line, gated=decoded.gated or line >= 0))
             line = -1
         segments.append(DecodedSegment(code.name, tuple(kept), code.trips, code.tiles_per_trip))
-    return Assembly(tuple(segments), assembly.warps, sum(len(one.code) * one.trips for one in segments))
+    return replace(assembly.with_segments(segments), parameter_lines=1)
 
 
 def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly:
@@ -186,7 +188,7 @@ def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly
             for decoded in segment.code
         )
         segments.append(segment._replace(code=tuple(code)))
-    return replace(assembly, segments=tuple(segments))
+    return assembly.with_segments(segments)
 
 
 def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
@@ -210,7 +212,7 @@ def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> 
             segments.append(code._replace(code=tuple(own)))
         else:
             segments.append(code)
-    return replace(assembly, segments=tuple(segments))
+    return assembly.with_segments(segments)
 
 
 def _issued(machine: Machine, decoded: Decoded) -> Decoded:

@@ -7,9 +7,12 @@ from problems.small import small, small_gemm
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
+from gpusim.schedule.lanes import Lanes
+from gpusim.schedule.ops import Role
 from gpusim.sim.code import pipe_names
 from gpusim.sim.core.constants import COMMIT, LDGSTS, PIPE, SHARED
 from gpusim.sim.decode import assemble
+from gpusim.sim.tables import code_of
 
 COPY = H200.async_copy
 KERNEL = TimedTileKernel(small_gemm(128, 64, 320), H200)
@@ -34,6 +37,31 @@ def test_instructions_without_an_op_are_decoded_once_for_all_behaviours():
     assert first[0].line == 0
     assert first[1].line == -1
     assert len(known) == 3
+
+
+def test_the_code_of_each_role_is_decoded_by_itself(monkeypatch):
+    """Two warps copy, two compute. The second role's lines lie behind the first one's, and so does its main loop."""
+    parts = Role("copies", range(2)), Role("computes", range(2, 4))
+    monkeypatch.setattr(Lanes, "roles", parts)
+    add, loop = Instruction("IADD3", "pipe", "alu"), Instruction("FFMA", "pipe", "fma")
+    stream = Stream(
+        "compiled",
+        32,
+        (
+            Segment("mainloop", (add,), 3, role="copies"),
+            Segment("prologue", (add,), role="computes"),
+            Segment("mainloop", (loop,), 5, role="computes"),
+        ),
+    )
+    found = assemble(stream, KERNEL, 0)
+
+    assert [(role.name, role.warps, len(role.segments)) for role in found.roles] == [
+        ("copies", 2, 1),
+        ("computes", 2, 2),
+    ]
+    assert [segment.code[0].line for segment in found.segments] == [0, 1, 2]
+    assert list(code_of({0: found}, stream_lines=0).begins) == [0, 0, 1, 1]
+    assert [stream.instructions_of(role.name) for role in parts] == [3, 6]
 
 
 @pytest.mark.parametrize(

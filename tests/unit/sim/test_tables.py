@@ -26,7 +26,7 @@ def test_programs_follow_each_other_segment_by_segment():
     programs = {"long": assembly(([add] * 2, 5), ([multiply], 1), warps=4), "short": assembly(([add] * 3, 7), warps=2)}
     code = code_of(programs, stream_lines=16)
 
-    assert list(code.begins) == [0, 3]
+    assert list(code.begins) == [0, 0, 0, 0, 3, 3, 0, 0]
     assert list(code.first) == [0, 2, 3, 4, 7]
     assert list(code.end) == [2, 3, 4, 7, 8]
     assert list(code.trips) == [5, 1, 1, 7, 1]

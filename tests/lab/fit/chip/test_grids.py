@@ -10,7 +10,7 @@ from doubles.by_hand import NOTHING, copy, instruction
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import Assembly, DecodedSegment
+from gpusim.sim.code import DecodedSegment, of_one_role
 from gpusim.sim.columns import column
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, EXIT, PIPE
 from gpusim.sim.core.engine import engine
@@ -62,7 +62,7 @@ def code(grid, tiles, delay):
     body = (*copies, instruction(COMMIT, stall=2), wait, instruction(BAR, stall=2), instruction(PIPE, stall=delay))
     branch = instruction(PIPE, pipe="branch", latency=MACHINE.pipes["branch"].latency, is_branch=True, joins=True)
     end = DecodedSegment("epilogue", (instruction(EXIT),), 1, 0)
-    return Assembly((DecodedSegment("mainloop", (*body, branch), tiles, 1), end), WARPS, 0)
+    return of_one_role((DecodedSegment("mainloop", (*body, branch), tiles, 1), end), WARPS)
 
 
 def data(grid, tiles):

@@ -8,7 +8,7 @@ from doubles.by_hand import Memory, instruction, store
 from gpusim.lab.calibrate.memory import LEAVING_PAUSES, LEAVING_STORES
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
-from gpusim.sim.code import Assembly, DecodedSegment
+from gpusim.sim.code import DecodedSegment, of_one_role
 from gpusim.sim.core.constants import EXIT, PIPE
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import figures_of
@@ -34,7 +34,7 @@ def interval(pause, stores):
     """Cycles from the begin of a CTA to that of the next one."""
     body = [store(number, stall=4, registers=REGISTERS) for number in range(stores)]
     wait = DecodedSegment("mainloop", (instruction(PIPE, stall=STALL),), pause // STALL, 1)
-    code = {0: Assembly((wait, DecodedSegment("epilogue", (*body, instruction(EXIT)), 1, 0)), WARPS, 0)}
+    code = {0: of_one_role((wait, DecodedSegment("epilogue", (*body, instruction(EXIT)), 1, 0)), WARPS)}
     figures = figures_of(H200, 0, busy=False)
     data = Memory(outputs=[(SECTORS, IN_L2)] * stores).data(WARPS, CTAS)
     chip = engine().module.Chip(figures, code_of(code, figures.stream_lines), data, 1, 1, 1, ())

@@ -1,4 +1,4 @@
-"""Warps: scoreboards, commit groups, launch, and slices of a serial split-K, which wait for the one before."""
+"""Warps: roles, scoreboards, commit groups, launch, and slices of a serial split-K, which wait for the one before."""
 
 from collections import Counter
 
@@ -13,6 +13,8 @@ from doubles.by_hand import (
     instruction,
     lds,
     load,
+    roles,
+    run,
 )
 
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, PIPE
@@ -20,6 +22,8 @@ from gpusim.sim.figures import figures_of
 
 FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, semaphore=1000)
 """A slice sees the semaphore 1000 cycles after the end of the one before."""
+
+QUIET = FIGURES._replace(semaphore=figures_of(A100, 0, busy=False).semaphore)
 
 ADDS = instruction(PIPE, pipe="half")
 AWAITS = instruction(PIPE, pipe="half", awaits=True, gated=True)
@@ -224,3 +228,37 @@ def test_warps_of_ctas_spread_evenly_over_the_smsps(core, warps):
     assert max(loads.values()) <= -(-warps // 4) * 2
     if warps <= 2:
         assert set(loads.values()) == {1}
+
+
+# --- roles ---
+
+
+def test_each_warp_executes_the_code_of_its_role(core):
+    """
+    Two instructions of 4 cycles by warps 0 and 1, then the exit: 0, 4, 8. One of 7 by warp 2: 0, 7.
+
+    Each warp has an SMSP of its own, so none waits for another.
+    """
+    code = roles(([instruction(PIPE, stall=4)] * 2, 2), ([instruction(PIPE, stall=7)], 1))
+    ran = run(core, code, figures=QUIET)
+
+    assert [ran.warps[0, number].selected for number in range(3)] == [[0, 4, 8], [0, 4, 8], [0, 7]]
+    assert ran.lives[0].finished == 9
+
+
+def test_an_exit_ends_the_warps_of_its_role_alone(core):
+    """The first warp has nothing but its exit. The CTA ends with the other's, which issues at 0, 9 and 18."""
+    ran = run(core, roles(([], 1), ([instruction(PIPE, stall=9)] * 2, 1)), figures=QUIET)
+
+    assert [ran.warps[0, number].selected for number in range(2)] == [[0], [0, 9, 18]]
+    assert ran.lives[0].finished == 19
+
+
+def test_roles_of_equal_code_do_what_one_role_does(core):
+    body = [instruction(PIPE, stall=3), instruction(PIPE, pipe="half", stall=2)]
+    apart, together = (
+        run(core, roles((body, 1), (body, 3)), figures=QUIET),
+        execute(core, (body, 1), warps=4, figures=QUIET),
+    )
+
+    assert apart.warps == together.warps
