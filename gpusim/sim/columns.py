@@ -3,10 +3,10 @@
 import mmap
 import sys
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -54,55 +54,53 @@ def rows_of(log: Column, width: int) -> IntArray:
     return np.frombuffer(log, dtype=np.int64).reshape(-1, width)
 
 
+CODE_LINES = (
+    (
+        *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "waits", "write", "fetches"),
+        *("is_branch", "dispatches", "takes", "next_stop", "until_stop"),
+    ),
+    (
+        *("read", "registers", "wave", "wave_slots", "row", "turn", "access", "vec", "ring_slot", "pending", "bytes"),
+        *("is_load", "through_l1", "zero_fills", "fills", "apart"),
+    ),
+    ("joins", "awaits", "activity", "chain", "order"),
+)
+"""
+The columns of instructions that the core reads, by the line of memory that has them.
+
+The first line has those that every instruction is asked for, the second those of memory instructions. Each column is a
+field of ``code.Decoded``, or one of these:
+
+- ``fetches``: ``Decoded.line``; ``ring_slot``: ``Decoded.stage``.
+- ``waits``: Mask of scoreboards.
+- ``wave``, ``wave_slots``: First entry in ``Code.waves``, and the ring slots there, each with a warp after another.
+- ``row``, ``turn``, ``access``, ``vec``: ``code.Target``; of an epilogue's access row is -1, and ``turn`` its output.
+- ``next_stop``, ``until_stop``, ``chain``, ``order``: As ``next_stops`` and ``chains`` have them.
+"""
+
+_OF_OTHERS = frozenset({"next_stop", "until_stop", "chain", "order"})
+"""Columns that follow from those of other instructions."""
+
+INSTRUCTION_COLUMNS = tuple(name for names in CODE_LINES for name in names if name not in _OF_OTHERS)
+"""Columns that follow from an instruction itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """
     Instructions of all behaviours, one after another (``code.Decoded``), with the bounds of segments and programs.
 
     Attributes:
-        kind ... activity: As in ``Decoded``; ``waits`` is a mask of scoreboards, ``line`` is -1 if no line begins.
-        wave, wave_slots: First entry in ``waves``, and number of ring slots; each slot has an entry for each warp.
-        row, turn, access, vec: As in ``code.Target``. For an epilogue's access, row is -1 and ``turn`` its output.
-        first, end, trips, tiles: For each segment: its first instruction, the one after its last, trips, k tiles a
-            trip.
-        begins: For each program and warp: its first segment, where the code of its role begins.
-        warps_of: For each program: its warps.
-        warps: Largest number of warps of a CTA.
+        of: A column of each of ``INSTRUCTION_COLUMNS``.
+        waves: Wavefronts of shared-memory accesses.
+        first, end, trips, tiles: Of each segment: its first instruction, the one after its last, trips, k tiles a trip.
+        begins: Of each program and warp: its first segment, where the code of its role begins.
+        warps_of: Warps of each program.
+        warps: Most warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
     """
 
-    kind: Column
-    port: Column
-    throttle: Column
-    interval: Column
-    latency: Column
-    stall: Column
-    gated: Column
-    waits: Column
-    write: Column
-    read: Column
-    line: Column
-    is_branch: Column
-    dispatches: Column
-    takes: Column
-    joins: Column
-    registers: Column
-    wave: Column
-    wave_slots: Column
-    bytes: Column
-    row: Column
-    turn: Column
-    access: Column
-    vec: Column
-    stage: Column
-    pending: Column
-    is_load: Column
-    through_l1: Column
-    zero_fills: Column
-    awaits: Column
-    fills: Column
-    apart: Column
-    activity: Column
+    of: Mapping[str, Column]
     waves: Column
     first: Column
     end: Column
@@ -129,10 +127,11 @@ def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
     A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the segment. The distance
     is counted in integers of the code's rows.
     """
-    behind, cycles = zeros(len(code.stall), CODE_WIDTH), array("q", code.stall)
+    port, stall, waits = code.of["port"], code.of["stall"], code.of["waits"]
+    behind, cycles = zeros(len(stall), CODE_WIDTH), array("q", stall)
     for first, end in zip(code.first, code.end, strict=True):
         for place in range(end - 2, first - 1, -1):
-            if code.port[place + 1] != tensor and not code.waits[place + 1]:
+            if port[place + 1] != tensor and not waits[place + 1]:
                 behind[place] += behind[place + 1]
                 cycles[place] += cycles[place + 1]
     return behind, cycles
@@ -145,17 +144,18 @@ def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Col
     The mma.sync of a chain wait only for the tensor core, have the same interval, and are at most one interval of issue
     apart. Places are counted in integers of the code's rows.
     """
-    count, order, places = zeros(len(code.port)), zeros(len(code.port)), zeros(0)
-    for place in range(len(code.port)):
+    port, waits, interval = code.of["port"], code.of["waits"], code.of["interval"]
+    count, order, places = zeros(len(port)), zeros(len(port)), zeros(0)
+    for place in range(len(port)):
         order[place] = len(places)
-        if code.port[place] == tensor:
+        if port[place] == tensor:
             places.append(place * CODE_WIDTH)
     for first, end in zip(code.first, code.end, strict=True):
         for place in range(end - 1, first - 1, -1):
             after = place + behind[place] // CODE_WIDTH
-            if code.port[place] == tensor and after < end and code.port[after] == tensor and not code.waits[after]:
-                interval = code.interval[place]
-                count[place] = count[after] + 1 if code.interval[after] == interval >= max(1, cycles[place]) else 0
+            if port[place] == tensor and after < end and port[after] == tensor and not waits[after]:
+                own = interval[place]
+                count[place] = count[after] + 1 if interval[after] == own >= max(1, cycles[place]) else 0
     return count, order, places
 
 
@@ -163,45 +163,33 @@ class CodeRows:
     """
     The code in the form that the core reads: rows of ``CODE_WIDTH`` integers of 32 bits, each a cache line of the host.
 
-    One line has the fields that every instruction needs, another one the fields of memory instructions. An instruction
-    is identified by the place of its row.
+    An instruction is the place of its row.
 
     Attributes:
-        kind ... apart: As in ``Code``. ``port`` is counted in integers of an SMSP's ports.
-        fetches: ``Code.line``.
-        ring_slot: ``Code.stage``.
-        next_stop, until_stop: Results of ``next_stops``.
-        chain, order, multiplies_at: Results of ``chains``.
+        multiplies_at: As ``chains`` has it.
         waves ... lines: As in ``Code``; ``first`` and ``end`` are places of rows.
+        ... : A column of each name in ``CODE_LINES``. ``port`` is counted in integers of an SMSP's ports.
     """
 
     def __init__(self, code: Code, ports: int) -> None:
         """Lay out the code for SMSPs with ``ports`` ports."""
         tensor = ports - TENSOR
         behind, cycles = next_stops(code, tensor)
-        port = array("q", [port * PORT_WIDTH for port in code.port])
-        row = together(
-            *(code.kind, port, code.throttle, code.interval, code.latency, code.stall, code.gated, code.waits),
-            *(code.write, code.line, code.is_branch, code.dispatches, code.takes, behind, cycles),
-        )
-        self.kind, self.port, self.throttle, self.interval, self.latency, self.stall, self.gated, self.waits = row[:8]
-        self.write, self.fetches, self.is_branch, self.dispatches, self.takes, self.next_stop, self.until_stop = row[8:]
-        row = together(
-            *(code.read, code.registers, code.wave, code.wave_slots, code.row, code.turn, code.access, code.vec),
-            *(code.stage, code.pending, code.bytes, code.is_load, code.through_l1, code.zero_fills, code.fills),
-            code.apart,
-        )
-        self.read, self.registers, self.wave, self.wave_slots, self.row, self.turn, self.access, self.vec = row[:8]
-        self.ring_slot, self.pending, self.bytes, self.is_load, self.through_l1, self.zero_fills = row[8:14]
-        self.fills, self.apart = row[14], row[15]
         chain, order, self.multiplies_at = chains(code, tensor, behind, cycles)
-        self.joins, self.awaits, self.activity, self.chain, self.order = together(
-            code.joins, code.awaits, code.activity, chain, order
-        )
+        port = array("q", [port * PORT_WIDTH for port in code.of["port"]])
+        of_others = {"next_stop": behind, "until_stop": cycles, "chain": chain, "order": order}
+        columns = {**code.of, **of_others, "port": port}
+        for names in CODE_LINES:
+            vars(self).update(zip(names, together(*(columns[name] for name in names)), strict=True))
         self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
         self.begins, self.warps_of, self.warps, self.lines = code.begins, code.warps_of, code.warps, code.lines
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> "memoryview[int]":
+            """Return a column of ``CODE_LINES``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,21 +243,8 @@ class _Decoder:
             takes=self._takes(instruction, kind, is_load=access.is_load),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
-            latency=latency or access.latency,
-            wavefronts=access.wavefronts,
-            bytes=access.bytes,
-            target=access.target,
-            stage=access.stage,
-            pending=access.pending,
-            is_load=access.is_load,
-            through_l1=access.through_l1,
-            zero_fills=access.zero_fills,
-            fills=access.fills,
-            apart=access.apart,
-            activity=noted.activity,
-            k_tile=noted.k_tile,
-            k_group=noted.k_group,
-            opens_wait=noted.opens_wait,
+            **access._replace(latency=latency or access.latency)._asdict(),
+            **noted._asdict(),
         )
 
     def _stall(self, instruction: Instruction, kind: int, *, again: bool) -> int:

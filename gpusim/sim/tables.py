@@ -10,7 +10,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.schedule.lanes import CtaLanes, Fetches, Lanes
 from gpusim.sim.code import Assembly, Decoded
-from gpusim.sim.columns import Code, Column, Data, column
+from gpusim.sim.columns import INSTRUCTION_COLUMNS, Code, Column, Data, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
 from gpusim.sim.l2_walk import L2Walk
@@ -18,16 +18,10 @@ from gpusim.sim.timed_kernel import KernelCtas, KernelData
 from gpusim.tile.shared_tables import SharedTable, copy_table
 from gpusim.units import LINE_BITS
 
-_COPIED = (
-    *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "awaits", "write", "read", "line"),
-    *("is_branch", "joins", "registers", "dispatches", "takes"),
-    *("bytes", "stage", "pending", "is_load", "through_l1", "zero_fills", "fills", "apart", "activity"),
-)
-"""Fields of ``Decoded`` that become columns unchanged."""
-
 _NOTHING_KNOWN = np.zeros((0, 3), dtype=np.int64)
 
 _TARGET = ("row", "turn", "access", "vec")
+"""Columns of ``code.Target``."""
 
 
 def distinct_of(assemblies: Mapping[Hashable, Assembly]) -> list[Assembly]:
@@ -68,12 +62,16 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         first_wave[wavefronts] = len(waves)
         for slot in wavefronts or ((),):
             waves += [*slot, *[0] * (warps - len(slot))]
+    made = {
+        **dict(zip(_TARGET, zip(*fields["target"], strict=True), strict=True)),
+        "fetches": fields["line"],
+        "ring_slot": fields["stage"],
+        "waits": [sum(1 << board for board in boards) for boards in fields["waits"]],
+        "wave": [first_wave[wavefronts] for wavefronts in fields["wavefronts"]],
+        "wave_slots": [max(1, len(wavefronts)) for wavefronts in fields["wavefronts"]],
+    }
     return Code(
-        **{name: column(fields[name]) for name in _COPIED},
-        **dict(zip(_TARGET, map(column, zip(*fields["target"], strict=True)), strict=True)),
-        waits=column(sum(1 << board for board in boards) for boards in fields["waits"]),
-        wave=column(map(first_wave.__getitem__, fields["wavefronts"])),
-        wave_slots=column(max(1, slots) for slots in map(len, fields["wavefronts"])),
+        of={name: column(made.get(name) or fields[name]) for name in INSTRUCTION_COLUMNS},
         waves=column(waves),
         first=column(ends[:-1]),
         end=column(ends[1:]),

@@ -13,7 +13,8 @@ from problems.small import small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import family_of
-from gpusim.sim.core.constants import PIPE, TENSOR_STRIDE
+from gpusim.sim.columns import CODE_LINES
+from gpusim.sim.core.constants import CODE_WIDTH, PIPE, TENSOR_STRIDE
 from gpusim.sim.footprint import Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.tables import DataTables, code_of, decoded_of
@@ -33,14 +34,21 @@ def test_programs_follow_each_other_segment_by_segment():
     assert list(code.tiles) == [1, 1, 0, 1, 0]
     assert list(code.warps_of) == [4, 2]
     assert code.warps == 4
-    assert list(code.stall) == [one.stall for one in decoded_of(programs)] == [2, 2, 3, 1, 2, 2, 2, 1]
+    assert list(code.of["stall"]) == [one.stall for one in decoded_of(programs)] == [2, 2, 3, 1, 2, 2, 2, 1]
+
+
+def test_columns_of_instructions_fit_lines_of_memory_and_are_there_once():
+    names = [name for line in CODE_LINES for name in line]
+
+    assert len(set(names)) == len(names)
+    assert max(map(len, CODE_LINES)) <= CODE_WIDTH
 
 
 def test_scoreboards_are_a_mask_and_lines_reach_as_far_as_is_fetched_ahead():
     code = code_of({0: assembly(([instruction(PIPE, waits=(0, 2, 5), line=7)], 1), warps=1)}, stream_lines=16)
 
-    assert list(code.waits) == [0b100101, 0]
-    assert list(code.line) == [7, -1]
+    assert list(code.of["waits"]) == [0b100101, 0]
+    assert list(code.of["fetches"]) == [7, -1]
     assert code.lines == 7 + 16 + 1
 
 
@@ -50,9 +58,9 @@ def test_wavefronts_that_are_alike_are_there_once_for_each_ring_slot_and_warp():
     programs = {0: assembly(([ring, instruction(PIPE), ring], 1), warps=2), 1: assembly(warps=3)}
     code = code_of(programs, stream_lines=0)
 
-    assert code.wave[0] == code.wave[2] != code.wave[1]
-    assert code.wave_slots[0] == 2
-    assert list(code.waves[code.wave[0] :][:6]) == [1, 2, 0, 3, 4, 0]
+    assert code.of["wave"][0] == code.of["wave"][2] != code.of["wave"][1]
+    assert code.of["wave_slots"][0] == 2
+    assert list(code.waves[code.of["wave"][0] :][:6]) == [1, 2, 0, 3, 4, 0]
 
 
 def tables_of(kernel, *, walk=None):

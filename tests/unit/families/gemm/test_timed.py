@@ -141,5 +141,5 @@ def test_a_copy_of_a_kernel_on_another_machine_is_lent_what_is_made_for_that():
     changed.machine = slower
 
     assert changed.lender.machine is slower
-    assert 99 in launch_of(changed, "estimated").decoded.code.interval
-    assert 99 not in launch_of(kernel, "estimated").decoded.code.interval
+    assert 99 in launch_of(changed, "estimated").decoded.code.of["interval"]
+    assert 99 not in launch_of(kernel, "estimated").decoded.code.of["interval"]
