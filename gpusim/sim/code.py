@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import ALL_WARPS
-from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED
+from gpusim.sim.core.constants import ARRIVES, BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED, WAITS
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
 
 KINDS = {
@@ -122,6 +122,10 @@ class Decoded(NamedTuple):
             hundredths of a cycle beyond ``interval``.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the preceding split-K slice.
+        barrier: Number of the barrier, from 0.
+        arrivals: Arrivals that complete a phase of the barrier; 0 where all warps of the CTA arrive.
+        meets: What it does at the barrier: ``ARRIVES``, ``WAITS``, or both.
+        expects: Bytes that the phase waits for besides arrivals, from this one on.
         wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills, apart: See ``Access``.
         activity, k_tile, k_group, opens_wait: See ``Noted``.
     """
@@ -143,6 +147,10 @@ class Decoded(NamedTuple):
     takes: int = 0
     joins: bool = False
     awaits: bool = False
+    barrier: int = 0
+    arrivals: int = 0
+    meets: int = ARRIVES | WAITS
+    expects: int = 0
     wavefronts: Wavefronts = ()
     bytes: int = 0
     target: Target = (OUTPUT, -1, 0, 0)

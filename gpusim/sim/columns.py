@@ -63,12 +63,13 @@ CODE_LINES = (
         *("read", "registers", "wave", "wave_slots", "row", "turn", "access", "vec", "ring_slot", "pending", "bytes"),
         *("is_load", "through_l1", "zero_fills", "fills", "apart"),
     ),
-    ("joins", "awaits", "activity", "chain", "order"),
+    ("joins", "awaits", "activity", "chain", "order", "barrier", "arrivals", "meets", "expects"),
 )
 """
 The columns of instructions that the core reads, by the line of memory that has them.
 
-The first line has those that every instruction is asked for, the second those of memory instructions. Each column is a
+The first line has those that every instruction is asked for, the second those of memory instructions, the third others.
+Each column is a
 field of ``code.Decoded``, or one of these:
 
 - ``fetches``: ``Decoded.line``; ``ring_slot``: ``Decoded.stage``.
@@ -98,6 +99,7 @@ class Code:
         warps_of: Warps of each program.
         warps: Most warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
+        barriers: Barriers of a CTA.
     """
 
     of: Mapping[str, Column]
@@ -110,6 +112,7 @@ class Code:
     warps_of: Column
     warps: int
     lines: int
+    barriers: int
 
 
 def together(*columns: Column) -> "list[memoryview[int]]":
@@ -167,7 +170,7 @@ class CodeRows:
 
     Attributes:
         multiplies_at: As ``chains`` has it.
-        waves ... lines: As in ``Code``; ``first`` and ``end`` are places of rows.
+        waves ... barriers: As in ``Code``; ``first`` and ``end`` are places of rows.
         ... : A column of each name in ``CODE_LINES``. ``port`` is counted in integers of an SMSP's ports.
     """
 
@@ -185,6 +188,7 @@ class CodeRows:
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
         self.begins, self.warps_of, self.warps, self.lines = code.begins, code.warps_of, code.warps, code.lines
+        self.barriers = code.barriers
 
     if TYPE_CHECKING:
 

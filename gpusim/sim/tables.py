@@ -81,6 +81,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         warps_of=column(assembly.warps for assembly in programs),
         warps=warps,
         lines=max(fields["line"]) + stream_lines + 1,
+        barriers=max(fields["barrier"]) + 1,
     )
 
 

@@ -313,7 +313,7 @@ def run(
         chip = chip_of(code, figures, module, memory=memory, ctas=ctas, sms=sms, share=share)
         ended.append(finish(chip, ctas, watched, at))
         launched = next(life.launched for life in ended[-1] if life.cta == watched)
-        warps |= {(watched, number): warp for number, warp in _watched(chip, launched).items()}
+        warps |= {(watched, number): warp for number, warp in watched_warps(chip, launched).items()}
     assert all(lives == ended[0] for lives in ended), "to be watched changes nothing"
     return Run(chip, ended[0], warps)
 
@@ -333,8 +333,8 @@ def spans_of(chip: Chip) -> list[list[int]]:
     return rows_of(chip.spans.column, SPAN_WIDTH).tolist()
 
 
-def _watched(chip: Chip, launched: int) -> dict[int, Warp]:
-    """Read the warps of the CTA that was watched out of the logs."""
+def watched_warps(chip: Chip, launched: int) -> dict[int, Warp]:
+    """The warps of the CTA that was watched, and launched at a cycle, as the logs have them."""
     notes, spans = notes_of(chip), spans_of(chip)
     noted = [(warp, at, landed) for warp, place, _, at, landed, _ in notes if place >= 0]
     return {

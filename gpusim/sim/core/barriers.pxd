@@ -9,11 +9,15 @@ from gpusim.sim.core.warps cimport Warps
 cdef class Barriers:
     cdef WarpRecord record
     cdef Warps warps
-    cdef long long base, each
-    cdef const int[::1] joins, awaits
-    cdef long long[::1] at, slot, cta, barred, held, watched, free, arrived, last_arrival, arrivals
-    @cython.locals(warps=Warps)
-    cdef bint arrive(self, long long warp, long long at) noexcept
+    cdef long long base, each, per_cta
+    cdef const int[::1] joins, awaits, barrier, arrivals, meets, expects
+    cdef long long[::1] at, slot, cta, number, barred, held, watched, free, arrived, expected, phase, pending
+    cdef long long[::1] last_arrival, released, waiting, waiters, awaited
+    cdef void reset(self, long long slot) noexcept
+    cdef bint meet(self, long long warp, long long at) noexcept
+    cdef void wait(self, long long warp, long long place) noexcept
+    cpdef bint complete_bytes(self, long long slot, long long barrier, long long size, long long at) noexcept
+    cdef bint take(self, long long place, long long at) noexcept
     cdef long long soonest_release(self, long long now) noexcept
     cdef void release(self, long long warp, long long at) noexcept
     cdef void join(self, long long warp, long long code) noexcept

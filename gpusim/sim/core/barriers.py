@@ -1,28 +1,31 @@
 """
-The barriers of each SM: arrivals, releases, and the warps that wait.
+The barriers of each SM: arrivals, bytes that are pending, phases, and the warps that wait for them.
 
-In silicon: one barrier unit an SM. BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and mma.sync issue before
-the release; the first memory instruction, branch, load of a constant or barrier waits for it (D32).
+In silicon: one barrier unit an SM, with sixteen named barriers a CTA; since sm_80 further ones lie in shared memory.
+BAR.SYNC arrives and waits, BAR.ARV only arrives. A phase is complete when as many warps as expected have arrived, and
+when no byte that it expects is pending. BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and mma.sync issue
+before the release; the first memory instruction, branch, load of a constant or barrier waits for it (D32).
 Figures: ``barrier_base``, ``barrier_per_warp``.
-State: when the unit is free; the warps that have arrived at each CTA's barrier, in order.
-Timing: the unit takes an arrival every ``barrier_per_warp`` cycles, of whatever CTA. ``barrier_base`` cycles after the
-last arrival of a CTA its warps are released, in the order in which they came.
+State: when the unit is free; by CTA slot and barrier the arrivals, those expected, the phase, the bytes pending and the
+warps that wait, in order; by warp and barrier the phase that the warp waits for next.
+Timing: the unit takes an arrival every ``barrier_per_warp`` cycles, of whatever CTA; bytes that come are taken as one.
+``barrier_base`` cycles after the last one the phase's warps are released, in the order in which they came.
 
 >>> from doubles.by_hand import quiet
 >>> chip = quiet()
 >>> chip.hand(sm=0, cta=0, at=0, observed=0)
 >>> chip.warps.launch(slot=0, at=0)
 >>> from gpusim.sim.core.constants import WARP_WIDTH
->>> [chip.barriers.arrive(number * WARP_WIDTH, at=10) for number in range(3)]
+>>> [chip.barriers.meet(number * WARP_WIDTH, at=10) for number in range(3)]
 [False, False, True]
->>> chip.warps.barred[0] == 10 + 3 * chip.barriers.each + chip.barriers.base
-True
+>>> chip.warps.barred[0] == 10 + 3 * chip.barriers.each + chip.barriers.base, chip.barriers.phase[0]
+(True, 1)
 """
 
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import NEVER, RELEASED
+from gpusim.sim.core.constants import ARRIVES, NEVER, RELEASED, WAITS
 from gpusim.sim.core.warps import Warps
 from gpusim.sim.stall_reasons import BARRIER
 
@@ -32,7 +35,11 @@ if TYPE_CHECKING:
 
 
 class Barriers:
-    """The barrier units of all SMs."""
+    """
+    The barrier units of all SMs.
+
+    A barrier is the place of its row; a CTA slot has ``per_cta`` of them.
+    """
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, sms: int) -> None:
         """
@@ -40,44 +47,101 @@ class Barriers:
 
         Args:
             figures: Those of the machine.
-            code: Which instructions wait for a barrier.
+            code: Which barrier an instruction is about, what it does there, and which instructions wait for a release.
             warps: The warps that arrive.
             sms: Simulated SMs.
         """
         self.base, self.each = figures.barrier_base, figures.barrier_per_warp
-        self.warps, self.joins, self.awaits = warps, code.joins, code.awaits
-        self.record = self.warps.record
+        self.warps, self.joins, self.awaits, self.per_cta = warps, code.joins, code.awaits, code.barriers
+        self.barrier, self.arrivals, self.meets, self.expects = code.barrier, code.arrivals, code.meets, code.expects
+        self.record, self.number = self.warps.record, self.warps.number
         self.at, self.slot, self.cta = self.warps.at, self.warps.slot, self.warps.cta
         self.barred, self.held, self.watched = self.warps.barred, self.warps.held, self.warps.watched
-        self.free, resident = zeros(sms), len(self.cta)
-        self.arrived, self.last_arrival = zeros(resident), zeros(resident)
-        self.arrivals = zeros(resident * code.warps)
+        self.free, rows = zeros(sms), len(self.cta) * self.per_cta
+        self.arrived, self.expected, self.phase, self.pending = zeros(rows), zeros(rows), zeros(rows), zeros(rows)
+        # When the unit has taken the last arrival or byte of a phase, and when the warps of the phase before go on.
+        self.last_arrival, self.released = zeros(rows), zeros(rows)
+        self.waiting, self.waiters, self.awaited = zeros(rows), zeros(rows * code.warps), zeros(rows * code.warps)
 
-    def arrive(self, warp: int, at: int) -> bool:
-        """
-        Let a warp arrive at its CTA's barrier; return whether it is the last, which releases all.
+    def reset(self, slot: int) -> None:
+        """Begin the first phase of all barriers of a CTA that is launched."""
+        most = self.warps.most_warps
+        for place in range(slot * self.per_cta, (slot + 1) * self.per_cta):
+            self.arrived[place] = self.expected[place] = self.phase[place] = self.pending[place] = 0
+            self.last_arrival[place] = self.released[place] = self.waiting[place] = 0
+            for own in range(place * most, (place + 1) * most):
+                self.awaited[own] = 0
 
-        A barrier does not wait for what the warp has stored or copied.
+    # --- what instructions do ---
+
+    def meet(self, warp: int, at: int) -> bool:
         """
-        warps, slot = self.warps, self.slot[warp]
-        sm = slot // warps.slots
-        self.barred[warp] = NEVER
-        self.free[sm] = max(at, self.free[sm]) + self.each
-        self.last_arrival[slot] = max(self.last_arrival[slot], self.free[sm])
-        self.arrivals[slot * warps.most_warps + self.arrived[slot]] = warp
-        self.arrived[slot] += 1
-        expected = warps.warps_of[warps.program[self.cta[slot]]]
-        if self.arrived[slot] < expected:
+        Issue a warp's barrier instruction; return whether it completes a phase.
+
+        A barrier does not wait for what the warp has stored or copied. The next wait of a warp that arrives, in this
+        instruction or a later one, is for the phase in which it has arrived.
+        """
+        code = self.at[warp]
+        place, does = self.slot[warp] * self.per_cta + self.barrier[code], self.meets[code]
+        if does & ARRIVES:
+            self.awaited[place * self.warps.most_warps + self.number[warp]] = self.phase[place]
+        if does & WAITS:
+            self.wait(warp, place)
+        if not does & ARRIVES:
             return False
-        self.arrived[slot] = 0
-        release = self.last_arrival[slot] + self.base
-        self.last_arrival[slot] = 0
-        for place in range(slot * warps.most_warps, slot * warps.most_warps + expected):
-            self.release(self.arrivals[place], release)
+        self.expected[place] = self.arrivals[code]
+        if self.arrivals[code] == 0:
+            self.expected[place] = self.warps.warps_of[self.warps.program[self.cta[self.slot[warp]]]]
+        self.pending[place] += self.expects[code]
+        self.arrived[place] += 1
+        return self.take(place, at)
+
+    def wait(self, warp: int, place: int) -> None:
+        """Let a warp wait for the phase after the one that it waited for last; at most one of these is complete."""
+        most = self.warps.most_warps
+        own = place * most + self.number[warp]
+        self.awaited[own] += 1
+        if self.awaited[own] <= self.phase[place]:
+            self.barred[warp] = self.released[place]
+            return
+        self.barred[warp] = NEVER
+        self.waiters[place * most + self.waiting[place]] = warp
+        self.waiting[place] += 1
+
+    def complete_bytes(self, slot: int, barrier: int, size: int, at: int) -> bool:
+        """
+        Let bytes come that a barrier may wait for; return whether they complete a phase.
+
+        Args:
+            slot: The CTA's slot.
+            barrier: Number of the barrier.
+            size: Bytes that come.
+            at: Cycle at which they have come.
+        """
+        place = slot * self.per_cta + barrier
+        self.pending[place] -= size
+        return self.take(place, at)
+
+    # --- phases ---
+
+    def take(self, place: int, at: int) -> bool:
+        """Let the unit take an arrival, or bytes that have come; return whether a phase is complete with it."""
+        sm = place // (self.per_cta * self.warps.slots)
+        self.free[sm] = max(at, self.free[sm]) + self.each
+        self.last_arrival[place] = max(self.last_arrival[place], self.free[sm])
+        if self.arrived[place] == 0 or self.arrived[place] < self.expected[place] or self.pending[place] != 0:
+            return False
+        release, first = self.last_arrival[place] + self.base, place * self.warps.most_warps
+        self.phase[place] += 1
+        self.released[place] = release
+        self.arrived[place] = self.last_arrival[place] = 0
+        for waiter in range(first, first + self.waiting[place]):
+            self.release(self.waiters[waiter], release)
+        self.waiting[place] = 0
         return True
 
     def soonest_release(self, now: int) -> int:
-        """Return the earliest cycle at which a warp that has not arrived at a cycle could release others."""
+        """Return the earliest cycle at which what the unit has not taken at a cycle could release a warp."""
         return now + self.base + self.each
 
     def release(self, warp: int, at: int) -> None:
@@ -92,7 +156,7 @@ class Barriers:
             self.warps.await_slice(warp)
 
     def join(self, warp: int, code: int) -> None:
-        """Let an instruction wait for the barrier at which its warp has arrived, if it is one that does (D32)."""
+        """Let an instruction wait for the release that its warp waits for, if it is one that does (D32)."""
         if not self.joins[code]:
             return
         if self.barred[warp] == NEVER:

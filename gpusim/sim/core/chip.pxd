@@ -19,7 +19,7 @@ from gpusim.sim.core.warps cimport Warps
 
 @cython.final
 cdef class Chip:
-    cdef Barriers barriers
+    cdef readonly Barriers barriers
     cdef Calendar calendar
     cdef Crossbar crossbar
     cdef readonly DataStage data_stage
@@ -38,6 +38,6 @@ cdef class Chip:
     cdef readonly Log notes, spans
     cdef long long[::1] asleep
     cdef readonly long long[::1] stalls
-    @cython.locals(calendar=Calendar, warps=Warps, smsp=Smsp)
+    @cython.locals(barriers=Barriers, calendar=Calendar, warps=Warps, smsp=Smsp)
     cpdef long long run(self) except *
     cpdef hand(self, long long sm, long long cta, long long at, long long observed)

@@ -112,12 +112,14 @@ class Chip:
 
     def run(self) -> int:
         """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
-        calendar, warps, smsp = self.calendar, self.warps, self.smsp
+        calendar, warps, barriers, smsp = self.calendar, self.warps, self.barriers, self.smsp
         warps.ended = -1
         while calendar.count > 0 and warps.ended < 0:
             event = calendar.take()
             if event >= self.past_smsps:
-                warps.launch((event - self.past_smsps) // self.width, calendar.cycle)
+                slot = (event - self.past_smsps) // self.width
+                barriers.reset(slot)
+                warps.launch(slot, calendar.cycle)
             else:
                 until = smsp.issue_from(event, calendar.cycle)
                 self.asleep[event] = until

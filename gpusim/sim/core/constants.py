@@ -9,6 +9,9 @@ from gpusim.units import SECTORS_PER_LINE
 PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
 """Kinds of instruction that the issue loop distinguishes. Those of kind ``PIPE`` use nothing outside their SMSP."""
 
+ARRIVES, WAITS = 1, 2
+"""Bits of a barrier instruction: it arrives (BAR.ARV), waits (a test of a phase), or does both (BAR.SYNC)."""
+
 TENSOR_STRIDE = 1 << 40
 """Distance in lines between the first lines of two tensors, larger than any tensor."""
 

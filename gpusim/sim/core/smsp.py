@@ -258,7 +258,7 @@ class Smsp:
         if kind == EXIT:
             self.warps.leave(warp, at + 1)
         else:
-            if kind == BAR and self.barriers.arrive(warp, at):
+            if kind == BAR and self.barriers.meet(warp, at):
                 self.lsu.fence(self.sm_of[smsp])
             self.advance(warp, at)
 

@@ -4,6 +4,7 @@ import pytest
 from doubles.by_hand import (
     A100,
     Memory,
+    Warp,
     assembly,
     chip_of,
     copy,
@@ -12,12 +13,15 @@ from doubles.by_hand import (
     lds,
     load,
     quiet,
+    roles,
+    run,
     spans_of,
     store,
+    watched_warps,
 )
 from doubles.published import H200
 
-from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, NEVER, PIPE, WARP_WIDTH
+from gpusim.sim.core.constants import ARRIVES, BAR, COMMIT, DEPBAR, NEVER, PIPE, WAITS, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 from gpusim.sim.stall_reasons import SELECTED
@@ -206,8 +210,204 @@ def test_the_barrier_unit_takes_one_arrival_each_2_cycles():
     for times in ((0, 0, 10), (50, 50, 50)):
         for warp, at in zip(warps, times, strict=True):
             chip.warps.barred[warp] = NEVER
-            chip.barriers.arrive(warp, at)
+            chip.barriers.meet(warp, at)
             log.append([chip.warps.barred[warp] for warp in warps])
 
     assert log[:3] == [[NEVER, 0, 0], [NEVER, NEVER, 0], [34] * 3]
     assert log[3:] == [[NEVER, 34, 34], [NEVER, NEVER, 34], [78] * 3]
+
+
+# --- barriers by number, count and bytes: warps of one CTA with programs of their own ---
+
+
+def busy(cycles):
+    """An instruction whose warp issues the next one so many cycles later."""
+    return HALF._replace(stall=cycles)
+
+
+def sync(number, count):
+    """BAR.SYNC of a named barrier."""
+    return instruction(BAR, barrier=number, arrivals=count)
+
+
+def arrive(number, count, **more):
+    """BAR.ARV of a named barrier."""
+    return sync(number, count)._replace(meets=ARRIVES, **more)
+
+
+def await_phase(number):
+    """A test of a phase, which the warp has to pass before it goes on."""
+    return sync(number, 0)._replace(meets=WAITS)
+
+
+def test_two_warps_of_different_programs_meet_at_a_named_barrier(core):
+    """
+    Barrier 1, of two warps. Each has an SMSP of its own.
+
+    ====== ========================================= ============================================
+    cycle  warp 0: 5 cycles, BAR.SYNC 1, half, joins  warp 1: 3 times 10 cycles, BAR.SYNC 1, joins
+    ====== ========================================= ============================================
+    0      busy(5)                                   busy(10)
+    5      BAR.SYNC 1: the unit takes it until 7
+    6      half, which does not join
+    7      joins: at the barrier
+    10, 20                                           busy(10)
+    30                                               BAR.SYNC 1: the unit takes it until 32
+    31                                               joins: at the barrier
+    52     32 + 20: the instruction that joins       the instruction that joins
+    53     exit                                      exit
+    ====== ========================================= ============================================
+
+    A third warp, which is at no barrier, exits at 4.
+    """
+    code = roles(([busy(5), sync(1, 2), HALF, JOINING], 1), ([*[busy(10)] * 3, sync(1, 2), JOINING], 1), ([busy(4)], 1))
+    ran = run(core, code, figures=FIGURES)
+
+    assert [ran.warps[0, number].selected for number in range(3)] == [
+        [0, 5, 6, 52, 53],
+        [0, 10, 20, 30, 52, 53],
+        [0, 4],
+    ]
+    assert [ran.warps[0, number].stalled("barrier") for number in range(2)] == [52 - 7, 52 - 31]
+    assert ran.lives[0].finished == 54
+
+
+def test_a_producer_arrives_and_goes_on_while_consumers_wait(core):
+    """
+    Barrier 1, of three warps: a producer that only arrives, and two consumers.
+
+    ====== ============================== ============================ =============================
+    cycle  producer: BAR.ARV 1            consumer: BAR.SYNC 1         consumer: BAR.SYNC 1
+    ====== ============================== ============================ =============================
+    0      busy(40)                       taken until 2                taken behind the other, until 4
+    1                                     joins: at the barrier        joins: at the barrier
+    40     BAR.ARV 1: taken until 42
+    41     joins no barrier
+    42     exit
+    62     42 + 20                        the instruction that joins   the instruction that joins
+    63                                    exit                         exit
+    ====== ============================== ============================ =============================
+    """
+    code = roles(([busy(40), arrive(1, 3), JOINING], 1), ([sync(1, 3), JOINING], 2))
+    ran = run(core, code, figures=FIGURES)
+
+    assert [ran.warps[0, number].selected for number in range(3)] == [[0, 40, 41, 42], [0, 62, 63], [0, 62, 63]]
+    assert [ran.warps[0, number].stalled("barrier") for number in range(3)] == [0, 61, 61]
+
+
+def test_a_consumer_waits_for_one_phase_after_the_other(core):
+    """
+    Barrier 1 expects one arrival. The producer arrives at 0 and at 101.
+
+    The unit takes the arrivals until 2 and 103, and warps are released at 22 and 123. The consumer waits for the first
+    phase at 0, for the second at 23. Another one comes at 60, finds the first phase complete, and goes on at once.
+    """
+    producer = [arrive(1, 1), busy(100), arrive(1, 1)]
+    code = roles((producer, 1), ([await_phase(1), JOINING] * 2, 1), ([busy(60), *[await_phase(1), JOINING] * 2], 1))
+    ran = run(core, code, figures=FIGURES)
+
+    assert [ran.warps[0, number].selected for number in range(3)] == [
+        [0, 1, 101, 102],
+        [0, 22, 23, 123, 124],
+        [0, 60, 61, 62, 123, 124],
+    ]
+
+
+@pytest.mark.parametrize(("late", "joins"), [(0, 22), (15, 22), (21, 23), (50, 52)])
+def test_to_wait_after_an_arrival_is_to_wait_for_its_phase(core, late, joins):
+    """BAR.ARV at 0 and a test of the phase ``late`` + 1 cycles later: released at 22, or by then already."""
+    warp = execute(core, ([arrive(1, 1), busy(max(1, late)), await_phase(1), JOINING], 1), figures=FIGURES).warps[0, 0]
+
+    assert warp.selected[3] == max(22, max(1, late) + 2) == joins
+
+
+def test_barriers_of_a_cta_are_apart_and_share_the_unit(core):
+    """
+    Warps 0 and 1 meet at barrier 1, warps 2 and 3 at barrier 2, all at 0: the unit takes them until 2, 4, 6 and 8.
+
+    Barrier 1 releases its warps at 24, barrier 2 at 28.
+    """
+    code = roles(([sync(1, 2), JOINING], 2), ([sync(2, 2), JOINING], 2))
+    ran = run(core, code, figures=FIGURES)
+
+    assert [ran.warps[0, number].selected[1] for number in range(4)] == [24, 24, 28, 28]
+
+
+def test_the_barrier_of_the_cta_is_number_0_of_all_its_warps(core):
+    body = [busy(3), instruction(BAR), JOINING]
+    all_warps, counted = (
+        execute(
+            core,
+            ([one if one.kind != BAR else one._replace(arrivals=count) for one in body], 1),
+            warps=3,
+            figures=FIGURES,
+        )
+        for count in (0, 3)
+    )
+
+    assert instruction(BAR).barrier == 0
+    assert all_warps.warps == counted.warps
+
+
+def chip_that_expects(core, *consumers):
+    """A chip whose first warp arrives at barrier 1 at 0, which expects 1,024 bytes then; run until all others wait."""
+    code = roles(([arrive(1, 1, expects=1024)], 1), *((body, 1) for body in consumers))
+    chip = chip_of(code, FIGURES, core)
+    chip.hand(0, 0, 0, 1)
+    assert chip.run() == -1
+    return chip
+
+
+def test_a_barrier_waits_for_bytes(core):
+    """
+    The only arrival is taken at 2. Half of the bytes come at 100, the others at 300: the unit takes these until 302.
+
+    The consumer waits from 1 to 322, then joins, and exits at 323.
+    """
+    chip = chip_that_expects(core, [await_phase(1), JOINING])
+
+    assert not chip.barriers.complete_bytes(0, 1, 512, 100)
+    assert chip.run() == -1
+    assert chip.barriers.complete_bytes(0, 1, 512, 300)
+    assert chip.run() == 0
+    consumer: Warp = watched_warps(chip, 0)[1]
+    assert consumer.selected == [0, 322, 323]
+    assert consumer.stalled("barrier") == 321
+    assert chip.ended_at == 324
+
+
+def test_bytes_may_come_before_they_are_expected():
+    """512 come at 0 and are taken until 2. The arrival that expects them at 10 is taken at 12: released at 32."""
+    chip = quiet(arrive(0, 1, expects=512), figures=FIGURES)
+    chip.hand(0, 0, 0, 0)
+    chip.warps.launch(0, 0)
+
+    assert not chip.barriers.complete_bytes(0, 0, 512, 0)
+    assert chip.barriers.meet(0, 10)
+    assert (chip.barriers.phase[0], chip.barriers.pending[0], chip.barriers.released[0]) == (1, 0, 32)
+
+
+def test_bytes_alone_complete_no_phase():
+    chip = quiet(arrive(0, 1), figures=FIGURES)
+
+    assert not chip.barriers.complete_bytes(0, 0, 0, 5)
+    assert chip.barriers.phase[0] == 0
+
+
+def test_a_cta_begins_with_the_first_phase_of_its_barriers(core):
+    """
+    Barrier 1 expects two arrivals and sees three, at 0, 30 and 101: one is left over when the CTA ends.
+
+    The CTA behind it, in the same slot, takes as long: its first arrival completes no phase.
+    """
+    code = roles(
+        ([arrive(1, 2), busy(100), arrive(1, 2)], 1), ([busy(30), sync(1, 2), busy(200)._replace(joins=True)], 1)
+    )
+    chip = chip_of(code, FIGURES, core, ctas=2, slots=1)
+    spans = []
+    for cta in range(2):
+        chip.hand(0, cta, 1000 * cta, 0)
+        assert chip.run() == cta
+        spans.append(chip.ended_at - chip.ended_launched)
+
+    assert spans == [32 + 20 + 200 + 1] * 2
