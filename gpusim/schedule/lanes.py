@@ -148,6 +148,14 @@ class CtaLanes(ABC, Generic[StepT]):
         CTAs with equal keys have equal predicates, and their offsets in each row differ by whole 128-byte lines.
         """
 
+    @abstractmethod
+    def output_bases(self) -> tuple[int, ...]:
+        """
+        Return an offset in elements for each row of ``outputs``.
+
+        CTAs whose ``alike_outputs`` are equal differ in a row's base as in its offsets.
+        """
+
     @cached_property
     def output_rows(self) -> list[GlobalRow]:
         """The rows of ``outputs``, made once."""

@@ -207,7 +207,8 @@ class Data:
             -1.
         rows, outputs: Rows of copies, and of other global accesses, of a CTA.
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
-        row_output: For each CTA and output, its first entry in ``output_sectors``.
+        row_output: For each CTA and output, its first request. Requests are ordered by access and warp.
+        output_line: For each CTA and output, the line of its tensor that its requests' lines count from.
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
         found_first: For each CTA and output, whether it is read for the first time since it was written, 1 or 0.
         pattern, fetch_line: For each fetch: its pattern, and the line from which the pattern's lines count.
@@ -219,7 +220,6 @@ class Data:
             more entry, the end.
         l1_wavefronts: For each request of an instruction: its wavefronts in the L1; 0 for copies around the L1.
         line, mask: For each line request: the number of its line, and the mask of its sectors.
-        output_sectors: Sectors by access and warp.
         cached: Whether some access looks up the L1.
         simulates_l2: Whether the L2's lines are simulated; otherwise hits follow from the statuses.
     """
@@ -232,6 +232,7 @@ class Data:
     row_fetch: Column
     row_status: Column
     row_output: Column
+    output_line: Column
     found_slow: Column
     found_missed: Column
     found_first: Column
@@ -248,6 +249,5 @@ class Data:
     l1_wavefronts: Column
     line: Column
     mask: Column
-    output_sectors: Column
     cached: bool
     simulates_l2: bool

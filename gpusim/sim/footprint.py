@@ -1,6 +1,6 @@
 """Evaluates the sectors and cache lines that the global-memory instructions of a CTA touch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from gpusim.schedule.lanes import GlobalRow
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.requests import distinct_sectors
 from gpusim.tile.shared_tables import SharedTable, over_warps
-from gpusim.units import LINE_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS, WORD_BYTES
+from gpusim.units import LINE_BITS, SECTOR_BITS, SECTOR_BYTES, SECTORS_PER_LINE, VECTOR_BITS, WORD_BYTES
 
 LineMasks: TypeAlias = tuple[tuple[int, int], ...]
 """Line requests of one warp instruction: (line, mask of its sectors). No two tensors share line numbers."""
@@ -80,7 +80,7 @@ class Patterns:
 
     def __init__(self) -> None:
         self._copies: dict[Any, FetchPattern] = {}
-        self._outputs: dict[Any, list[list[int]]] = {}
+        self._outputs: dict[Any, list[list[Request]]] = {}
 
     def copies(
         self, access: GlobalAccess, filled: SharedTable, lane_bytes: int, *, around_l1: bool
@@ -119,26 +119,38 @@ class Patterns:
             )
         return first, self._copies[key]
 
-    def output(self, row: GlobalRow) -> list[list[int]]:
+    def output(self, row: GlobalRow) -> tuple[int | None, list[list[Request]]]:
         """
-        Return the sectors of one row of other global accesses that go to the L2, indexed [access][warp].
+        Return the first line of a row of other global accesses, None if it touches nothing, and their requests.
 
-        If the L1 keeps the row, only a warp's first access to a sector goes to the L2.
+        The requests are those that go to the L2, indexed [access][warp]; equal ones are one object. Lines count from
+        the first line. Of a row that the L1 keeps, each sector goes once: with the first access of its warp that
+        touches it.
         """
-        _, pattern = _pattern(row.offset, row.valid, row.bits)
+        first, pattern = _pattern(row.offset, row.valid, row.bits)
         key = pattern, row.access_bytes, row.kept
         if key not in self._outputs:
-            spans = max(1, row.access_bytes // SECTOR_BYTES)
-            offset, valid = over_warps(row.offset), over_warps(row.valid)
-            sectors = distinct_sectors(offset, valid, row.bits)
-            if row.kept:
-                so_far = [
-                    distinct_sectors(np.concatenate(offset[:end], -1), np.concatenate(valid[:end], -1), row.bits)
-                    for end in range(1, len(offset) + 1)
-                ]
-                sectors = np.diff(so_far, axis=0, prepend=0)
-            self._outputs[key] = (sectors * spans).tolist()
-        return self._outputs[key]
+            offset = over_warps(row.offset - (first or 0) * LINE_BITS // row.bits)
+            sectors = np.where(over_warps(row.valid), offset * row.bits // SECTOR_BITS, -1).tolist()
+            spans = range(max(1, row.access_bytes // SECTOR_BYTES))
+            found: list[list[Request]] = []
+            kept: list[set[int]] = [set() for _ in sectors[0]]
+            for of_access in sectors:
+                touched = [{one + span for one in lanes if one >= 0 for span in spans} for lanes in of_access]
+                found.append([_request(own - had) for own, had in zip(touched, kept, strict=True)])
+                if row.kept:
+                    kept = [own | had for own, had in zip(touched, kept, strict=True)]
+            self._outputs[key] = found
+        return first, self._outputs[key]
+
+
+def _request(sectors: Iterable[int]) -> Request:
+    """Return the request for different sectors, numbered from the first one of line 0: one for each line."""
+    masks: dict[int, int] = {}
+    for sector in sorted(sectors):
+        line = sector // SECTORS_PER_LINE
+        masks[line] = masks.get(line, 0) | 1 << sector % SECTORS_PER_LINE
+    return sum(map(int.bit_count, masks.values())), tuple(masks.items())
 
 
 def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None, tuple[Any, ...]]:

@@ -3,16 +3,16 @@
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.schedule.lanes import CtaLanes, Fetches, Lanes
+from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes
 from gpusim.sim.code import Assembly, Decoded
 from gpusim.sim.columns import INSTRUCTION_COLUMNS, Code, Column, Data, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
-from gpusim.sim.footprint import FetchPattern, L2Status, Patterns
+from gpusim.sim.footprint import FetchPattern, L2Status, Patterns, Request
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.timed_kernel import KernelCtas, KernelData
 from gpusim.tile.shared_tables import SharedTable, copy_table
@@ -110,6 +110,23 @@ class TouchingKernel(KernelCtas, KernelData, Protocol):
         ...
 
 
+class _Output(NamedTuple):
+    """
+    A row of outputs of one CTA, from which those of all alike follow.
+
+    Attributes:
+        request: Its first request; requests are ordered by access and warp.
+        line: Line of its tensor that their lines count from.
+        base: Its base (``CtaLanes.output_bases``).
+        bits: Width of an element.
+    """
+
+    request: int
+    line: int
+    base: int
+    bits: int
+
+
 class DataTables:
     """
     Collects the memory accesses of CTAs. Each address pattern, and the fetches of each tile, are evaluated once.
@@ -129,9 +146,18 @@ class DataTables:
         self._columns: dict[str, Column] = {
             name: array("q")
             for name in (
-                *("program", "row_fetch", "row_status", "row_output", "found_slow", "found_missed", "found_first"),
+                *(
+                    "program",
+                    "row_fetch",
+                    "row_status",
+                    "row_output",
+                    "output_line",
+                    "found_slow",
+                    "found_missed",
+                    "found_first",
+                ),
                 *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
-                *("asked", "touched", "l1_wavefronts", "line", "mask", "output_sectors"),
+                *("asked", "touched", "l1_wavefronts", "line", "mask"),
             )
         }
         self._fetches: dict[Hashable, int] = {}
@@ -140,7 +166,7 @@ class DataTables:
         self._brought: Mapping[tuple[int, int], int] = {}
         self._alike: dict[int, IntArray] = {}
         self._outputs: dict[int, int] = {}
-        self._alike_outputs: dict[Hashable, tuple[int, ...]] = {}
+        self._alike_outputs: dict[Hashable, list[_Output]] = {}
         self._tensors: list[int] | None = None
         self._known: dict[int, int] = {}
 
@@ -168,7 +194,9 @@ class DataTables:
             columns["program"].append(programs[kernel.behaviour(cta)])
             columns["row_fetch"].extend([*fetches, *[0] * (rows - len(fetches))])
             columns["row_status"].extend([*statuses, *[0] * (rows - len(statuses))])
-            columns["row_output"].extend([*own, *[0] * (outputs - len(own))])
+            of_outputs = [*own, *[(0, 0)] * (outputs - len(own))]
+            columns["row_output"].extend([request for request, _ in of_outputs])
+            columns["output_line"].extend([line for _, line in of_outputs])
             padded = [*status, *[L2Status(0, 0)] * (outputs - len(status))]
             columns["found_slow"].extend([one.slow for one in padded])
             columns["found_missed"].extend([one.missed for one in padded])
@@ -190,12 +218,12 @@ class DataTables:
             simulates_l2=self._walk is None,
         )
 
-    def _cta(self, cta: int) -> tuple[list[int], list[int], tuple[int, ...], tuple[L2Status, ...]]:
-        """Return each row's first fetch and first status, each output's first sectors, and the outputs' status."""
+    def _cta(self, cta: int) -> tuple[list[int], list[int], list[tuple[int, int]], tuple[L2Status, ...]]:
+        """Return the first fetch and status of each row, first request and line of each output, and outputs' status."""
         kernel = self._kernel
         block = int(kernel.launched[cta])
         if kernel.missing_work(block):
-            return [], [], (), ()
+            return [], [], [], ()
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
             self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
@@ -208,8 +236,10 @@ class DataTables:
                     self._fetches[key] = self._fetched(key[0], fetches, lanes, wave)
         alike = lanes.alike_outputs()
         if alike not in self._alike_outputs:
-            self._alike_outputs[alike] = tuple(self._output(row) for row in lanes.output_rows)
-        outputs = self._alike_outputs[alike]
+            rows = zip(lanes.output_rows, lanes.output_bases(), strict=True)
+            self._alike_outputs[alike] = [self._output(row, base) for row, base in rows]
+        known = zip(self._alike_outputs[alike], lanes.output_bases(), strict=True)
+        outputs = [(one.request, one.line + (base - one.base) * one.bits // LINE_BITS) for one, base in known]
         found = kernel.found(cta, first_wave=cta < self._first_wave)
         statuses = self._status(cta, self._tensors)
         return [self._fetches[key] for key in keys], statuses, outputs, found
@@ -277,20 +307,25 @@ class DataTables:
             columns["vecs"].append(len(pattern.requests[0]))
             for vecs, wavefronts_of_vecs in zip(pattern.requests, pattern.wavefronts, strict=True):
                 for warps, wavefronts in zip(vecs, wavefronts_of_vecs, strict=True):
-                    idle = self._warps - len(warps)
-                    columns["l1_wavefronts"].extend([*wavefronts, *[0] * idle])
-                    for sectors, lines in [*warps, *[(0, ())] * idle]:
-                        columns["asked"].append(sectors)
-                        columns["touched"].append(len(columns["line"]))
-                        columns["line"].extend([line for line, _ in lines])
-                        columns["mask"].extend([mask for _, mask in lines])
+                    self._add(warps, wavefronts)
         return self._known[id(pattern)]
 
-    def _output(self, row: Any) -> int:
-        """Return the place of an output's first sectors, by access and warp, and add the sectors if they are new."""
-        sectors, known = self._columns["output_sectors"], self._patterns.output(row)
-        if id(known) not in self._outputs:
-            self._outputs[id(known)] = len(sectors)
-            for warps in known:
-                sectors.extend([*warps, *[0] * (self._warps - len(warps))])
-        return self._outputs[id(known)]
+    def _add(self, warps: Sequence[Request], wavefronts: Sequence[int]) -> None:
+        """Add the requests of one access by all warps, with their wavefronts in the L1."""
+        columns, idle = self._columns, self._warps - len(warps)
+        columns["l1_wavefronts"].extend([*wavefronts, *[0] * idle])
+        for sectors, lines in [*warps, *[(0, ())] * idle]:
+            columns["asked"].append(sectors)
+            columns["touched"].append(len(columns["line"]))
+            columns["line"].extend([line for line, _ in lines])
+            columns["mask"].extend([mask for _, mask in lines])
+
+    def _output(self, row: GlobalRow, base: int) -> _Output:
+        """Return where a row of outputs lies that has a base; its requests are added where they are new."""
+        first, requests = self._patterns.output(row)
+        if id(requests) not in self._outputs:
+            self._outputs[id(requests)] = len(self._columns["asked"])
+            for warps in requests:
+                self._add(warps, [0] * len(warps))
+        # Where nothing is touched, no line is asked for.
+        return _Output(self._outputs[id(requests)], first or 0, base, row.bits)

@@ -37,9 +37,10 @@ from gpusim.sim.core.constants import (
 from gpusim.sim.core.mio import Mio
 from gpusim.sim.cta_scheduler import CtaLife
 from gpusim.sim.figures import Figures, figures_of
-from gpusim.sim.footprint import IN_L2, L2Status, Request
+from gpusim.sim.footprint import IN_L2, L2Status, LineMasks, Request
 from gpusim.sim.stall_reasons import MIO_THROTTLE, REASONS
 from gpusim.sim.tables import code_of
+from gpusim.units import SECTORS_PER_LINE
 
 A100 = load_machine("a100")
 PIPES = pipe_names(A100)
@@ -98,6 +99,12 @@ def store(output: int, **fields: Any) -> Decoded:
     return instruction(GLOBAL, target=(OUTPUT, output, 0, 0), **fields)
 
 
+def masks_of(sectors: int) -> LineMasks:
+    """Sectors that follow each other from the first one of line 0 on, by line."""
+    left = range(sectors, 0, -SECTORS_PER_LINE)
+    return tuple((line, (1 << min(count, SECTORS_PER_LINE)) - 1) for line, count in enumerate(left))
+
+
 class Memory(NamedTuple):
     """
     What CTAs by hand find in global memory, the same for all of them.
@@ -125,6 +132,8 @@ class Memory(NamedTuple):
         fetches = range(len(self.requests))
         own = [lines for _, lines in self.requests]
         lines = [tuple((line + warp * self.apart, mask) for line, mask in one) for one in own for warp in range(warps)]
+        lines += [masks_of(sectors) for sectors, _ in self.outputs for _ in range(warps)]
+        made = range(len(self.requests), len(self.requests) + len(self.outputs))
         statuses = self.statuses or [IN_L2 for _ in fetches]
         follows = self.follows or [-1] * ctas
         return Data(
@@ -135,7 +144,8 @@ class Memory(NamedTuple):
             outputs=len(self.outputs),
             row_fetch=column([0] * ctas),
             row_status=column([0] * ctas),
-            row_output=column([number * warps for _ in range(ctas) for number in range(len(self.outputs))]),
+            row_output=column([number * warps for _ in range(ctas) for number in made]),
+            output_line=column([0] * ctas * len(self.outputs)),
             found_slow=column([status.slow for _ in range(ctas) for _, status in self.outputs]),
             found_missed=column([status.missed for _ in range(ctas) for _, status in self.outputs]),
             found_first=column([int(status.first) for _ in range(ctas) for _, status in self.outputs]),
@@ -147,12 +157,13 @@ class Memory(NamedTuple):
             looked=column(status.looked for status in statuses),
             request=column(fetch * warps for fetch in fetches),
             vecs=column(1 for _ in fetches),
-            asked=column(sectors for sectors, _ in self.requests for _ in range(warps)),
+            asked=column(sectors for sectors, _ in (*self.requests, *self.outputs) for _ in range(warps)),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
-            l1_wavefronts=column(banks for banks in self.banks or map(len, own) for _ in range(warps)),
+            l1_wavefronts=column(
+                banks for banks in (*(self.banks or map(len, own)), *[0] * len(self.outputs)) for _ in range(warps)
+            ),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),
-            output_sectors=column(sectors for sectors, _ in self.outputs for _ in range(warps)),
             cached=True,
             simulates_l2=self.simulates_l2,
         )

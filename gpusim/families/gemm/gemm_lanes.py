@@ -124,8 +124,18 @@ class GemmCta(CtaLanes[Op]):
         tile = self._lanes.epilogue
         row, column = self.tile_m * tile.threadblock[0], self.tile_n * tile.threadblock[1]
         left = min(tile.extent[0] - row, tile.threadblock[0]), min(tile.extent[1] - column, tile.threadblock[1])
-        first = self.slice_ * tile.slice_stride + row * tile.leading + column
-        return *left, *(begin * tile.output_bits % LINE_BITS for begin in (first, column))
+        return *left, *(begin * tile.output_bits % LINE_BITS for begin in self._begins())
+
+    def output_bases(self) -> tuple[int, ...]:
+        """Return the first element of the tile for each step, and that of its bias."""
+        first, column = self._begins()
+        return *(first,) * self._lanes.epilogue.steps, column
+
+    def _begins(self) -> tuple[int, int]:
+        """Return the offsets of the tile's first element in its output and in the bias."""
+        tile = self._lanes.epilogue
+        row, column = self.tile_m * tile.threadblock[0], self.tile_n * tile.threadblock[1]
+        return self.slice_ * tile.slice_stride + row * tile.leading + column, column
 
     def outputs(self) -> list[GlobalRow]:
         """Return the epilogue's accesses by step, followed by those of the bias."""

@@ -38,7 +38,7 @@ cdef class Lsu:
     cdef const int[::1] bytes, is_load, through_l1, zero_fills, fills, apart
     cdef const long long[::1] waves, tiles, row_fetch, row_status, row_output, found_slow, found_missed, found_first
     cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
-    cdef const long long[::1] output_sectors
+    cdef const long long[::1] output_line
     cdef long long[::1] sectors, sm_of, tag_free, copies_waiting, copy_turn, loads_waiting, load_turn, stored_until, last_look_up
     cdef long long[::1] slots, at, trip, segment, number, slot, cta, accepted, drained, written, return_free
     cdef long long[::1] loads_free, open_group, tagged_apart
@@ -62,7 +62,7 @@ cdef class Lsu:
     cdef void resolve(self, long long warp, long long code) noexcept
     cdef long long wavefronts_of(self, long long warp, long long code) noexcept
     cdef long long output_of(self, long long warp, long long code) noexcept
-    cdef long long sectors_of_output(self, long long warp, long long code) noexcept
+    cdef void resolve_output(self, long long warp, long long code) noexcept
     cdef long long tags(self) noexcept
     cdef long long places(self) noexcept
     cdef bint has_twin(self, long long touched) noexcept

@@ -158,10 +158,11 @@ class Lsu:
         """Take over the columns of what CTAs touch."""
         self.rows, self.outputs, self.simulates_l2 = data.rows, data.outputs, data.simulates_l2
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
+        self.output_line = data.output_line
         self.found_slow, self.found_missed, self.found_first = data.found_slow, data.found_missed, data.found_first
         self.pattern, self.fetch_line, self.requests, self.vecs = data.pattern, data.fetch_line, data.request, data.vecs
         self.asked, self.touched, self.l1_wavefronts = data.asked, data.touched, data.l1_wavefronts
-        self.line, self.sector_mask, self.output_sectors = data.line, data.mask, data.output_sectors
+        self.line, self.sector_mask = data.line, data.mask
 
     def take_columns(self) -> None:
         """Share the columns of warps, and of the units below."""
@@ -366,7 +367,8 @@ class Lsu:
         cycles.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
-        sectors = self.sectors_of_output(warp, code)
+        self.resolve_output(warp, code)
+        sectors = self.asked[self.request]
         lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
         mio.entry(self.data_stage.count_wavefronts(lines), self.registers[code], 0)
         if lines:
@@ -431,10 +433,11 @@ class Lsu:
         """Return the place of a warp's load or store of the epilogue among those of all CTAs."""
         return self.cta[self.slot[warp]] * self.outputs + self.turn[code]
 
-    def sectors_of_output(self, warp: int, code: int) -> int:
-        """Return the sectors of a warp's load or store of the epilogue."""
+    def resolve_output(self, warp: int, code: int) -> None:
+        """Find the request and the lines of a warp's load or store of the epilogue."""
         output = self.output_of(warp, code)
-        return self.output_sectors[self.row_output[output] + self.access[code] * self.most_warps + self.number[warp]]
+        self.request = self.row_output[output] + self.access[code] * self.most_warps + self.number[warp]
+        self.base = self.output_line[output]
 
     def tags(self) -> int:
         """Return the cycles in which a copy looks up its lines: one for each request."""

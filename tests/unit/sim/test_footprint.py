@@ -118,5 +118,26 @@ def test_of_a_row_that_the_l1_keeps_a_sector_goes_once(elements, sectors):
     offset = np.stack([lane + 4 * load for load in range(elements // 4)], axis=1)
     row = GlobalRow(offset, np.ones_like(offset, dtype=bool), 32, 16)
 
-    assert Patterns().output(row._replace(kept=True)) == [[count] for count in sectors]
-    assert Patterns().output(row) == [[max(sectors)]] * len(sectors)
+    def counts(row):
+        first, requests = Patterns().output(row)
+        assert first == 0
+        return [[count for count, _ in warps] for warps in requests]
+
+    assert counts(row._replace(kept=True)) == [[count] for count in sectors]
+    assert counts(row) == [[max(sectors)]] * len(sectors)
+
+
+def test_a_store_has_the_lines_that_it_touches():
+    """
+    Bytes 640 + 32 to 640 + 63, and 640 + 288 to 640 + 319, in 16-byte accesses of four lanes; the others store nothing.
+
+    The first line is 5; sector 1 of it, and sector 1 of the second line behind it. An access of 64 bytes touches two
+    sectors, here of different lines: bytes 96 to 159.
+    """
+    offset, valid = np.zeros((32, 1), dtype=np.int64), np.zeros((32, 1), dtype=bool)
+    offset[:4, 0], valid[:4] = (640 // 4 + np.array([8, 12, 72, 76])), True
+    wide = np.where(valid, 96 // 4, 0)
+
+    assert Patterns().output(GlobalRow(offset, valid, 32, 16)) == (5, [[(2, ((0, 2), (2, 2)))]])
+    assert Patterns().output(GlobalRow(wide, valid, 32, 64)) == (0, [[(2, ((0, 8), (1, 1)))]])
+    assert Patterns().output(GlobalRow(offset, ~valid & valid, 32, 16)) == (None, [[(0, ())]])

@@ -18,7 +18,9 @@ from gpusim.sim.core.constants import CODE_WIDTH, PIPE, TENSOR_STRIDE
 from gpusim.sim.footprint import Patterns
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.tables import DataTables, code_of, decoded_of
-from gpusim.tile.shared_tables import copy_table
+from gpusim.tile.requests import distinct_sectors
+from gpusim.tile.shared_tables import copy_table, over_warps
+from gpusim.units import SECTOR_BYTES
 
 
 def test_programs_follow_each_other_segment_by_segment():
@@ -67,21 +69,23 @@ def tables_of(kernel, *, walk=None):
     return DataTables(kernel, kernel.lanes().warps, walk, 2 * H200.sms)
 
 
-def requests(data, cta, row, turn, warps):
-    """(sectors, lines) of each access, vec and warp of a fetch, as the core resolves them."""
-    fetch = data.row_fetch[cta * data.rows + row] + turn
-    first, ends = data.request[data.pattern[fetch]], [*data.request, len(data.asked)]
-    after = min(end for end in ends if end > first)
+def requests(data, first, count, base):
+    """(sectors, lines) of requests, as the core resolves them with the line that theirs count from."""
     return [
         (
             data.asked[one],
             [
-                (data.line[touched] + data.fetch_line[fetch], data.mask[touched])
+                (data.line[touched] + base, data.mask[touched])
                 for touched in range(data.touched[one], data.touched[one + 1])
             ],
         )
-        for one in range(first, after)
-    ], data.vecs[data.pattern[fetch]] * warps
+        for one in range(first, first + count)
+    ]
+
+
+def from_line(first, made):
+    """The same of requests whose lines count from one, which is None where nothing is touched."""
+    return [(sectors, [((first or 0) + line, mask) for line, mask in lines]) for sectors, lines in made]
 
 
 def check_every_access(kernel):
@@ -101,20 +105,23 @@ def check_every_access(kernel):
                 access = own.fetched(row, number)
                 first, pattern = Patterns().copies(access, filled, lane_bytes, around_l1=around)
                 base = kernel.tensor_of(row) * TENSOR_STRIDE + (first or 0)
-                expected = [
-                    (sectors, [(base + line, mask) for line, mask in lines])
-                    for vecs in pattern.requests
-                    for each_warp in vecs
-                    for sectors, lines in each_warp
-                ]
-                assert requests(data, cta, row, turn, lanes.warps) == (expected, len(pattern.requests[0]) * lanes.warps)
+                made = [of_warp for vecs in pattern.requests for each_warp in vecs for of_warp in each_warp]
+                fetch = data.row_fetch[cta * data.rows + row] + turn
+                request = data.request[data.pattern[fetch]]
+                assert requests(data, request, len(made), data.fetch_line[fetch]) == from_line(base, made)
+                assert data.vecs[data.pattern[fetch]] == len(pattern.requests[0])
                 wavefronts = [of_warp for vecs in pattern.wavefronts for each_warp in vecs for of_warp in each_warp]
-                request = data.request[data.pattern[data.row_fetch[cta * data.rows + row] + turn]]
                 assert list(data.l1_wavefronts[request : request + len(wavefronts)]) == wavefronts
         for number, row in enumerate(own.outputs()):
-            sectors = [count for warps in Patterns().output(row) for count in warps]
-            first = data.row_output[cta * data.outputs + number]
-            assert list(data.output_sectors[first : first + len(sectors)]) == sectors
+            first, of_accesses = Patterns().output(row)
+            made, output = [of_warp for warps in of_accesses for of_warp in warps], cta * data.outputs + number
+            found = requests(data, data.row_output[output], len(made), data.output_line[output])
+            assert found == from_line(first, made)
+            if not row.kept:
+                sectors = distinct_sectors(over_warps(row.offset), over_warps(row.valid), row.bits)
+                wide = max(1, row.access_bytes // SECTOR_BYTES)
+                assert [count for count, _ in found] == (sectors * wide).ravel().tolist()
+            assert [count for count, _ in found] == [sum(mask.bit_count() for _, mask in lines) for _, lines in found]
 
 
 @pytest.mark.parametrize("alignment", [8, 2])

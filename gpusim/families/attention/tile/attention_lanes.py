@@ -254,6 +254,12 @@ class AttentionCta(CtaLanes[Step]):
         queries = min(int(advance.num_queries[0]), scenario.queries_per_block)
         return queries, *(begin % LINE_BITS for begin in begins)
 
+    def output_bases(self) -> tuple[int, ...]:
+        """Return the first log-sum-exp, and the first element of the output for each of its rows and the buffer's."""
+        shape, advance = self._lanes.shape, self._advance
+        rows = shape.column_blocks * self._lanes.epilogue.steps * (1 if shape.in_registers else 2)
+        return int(advance.lse[0]), *(int(advance.o[0]),) * rows
+
     def outputs(self) -> list[GlobalRow]:
         """Return the log-sum-exp, the output by column block and step, and likewise the buffer where there is one."""
         scenario, tile = self._lanes.scenario, self._lanes.epilogue

@@ -111,6 +111,12 @@ class ReductionCta(CtaLanes[Op]):
         """Return the rows and columns left of the tile, and the places in a line where its accesses begin."""
         return self._lanes.tile.alike(self._block)
 
+    def output_bases(self) -> tuple[int, ...]:
+        """Return the first element of the tile for the partial sums of each slice, for the output and for the bias."""
+        tile = self._lanes.tile
+        partial, output, bias = tile.begins(self._block)
+        return *(partial,) * tile.slices, output, bias
+
     def outputs(self) -> list[GlobalRow]:
         """Return the accesses to partial sums of each slice, then those to the output, then those to the bias."""
         tile, access = self._lanes.tile, self._access

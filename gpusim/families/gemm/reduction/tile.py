@@ -139,16 +139,23 @@ class ReductionTile:
         It has the rows and columns of the tile that exist, and the places in a line where partial sums, output and bias
         begin. Slices lie equally far apart in all CTAs.
         """
-        block_y, block_x = divmod(cta, self.grid[0])
-        row, column = block_x * ROWS, block_y * self.columns
+        row, column = self._first(cta)
         rows, columns = self.extent
-        begins = (
-            (row * columns + column, self.accumulator_type),
-            (row * self.leading + column, self.output_type),
-            (column, self.output_type),
+        elements = self.accumulator_type, self.output_type, self.output_type
+        places = (
+            begin * element_bits(element) % LINE_BITS for begin, element in zip(self.begins(cta), elements, strict=True)
         )
-        places = (begin * element_bits(element) % LINE_BITS for begin, element in begins)
         return min(rows - row, ROWS), min(columns - column, self.columns), *places
+
+    def begins(self, cta: int) -> tuple[int, int, int]:
+        """Return the offsets of a CTA's first element in a slice's partial sums, in the output and in the bias."""
+        row, column = self._first(cta)
+        return row * self.extent[1] + column, row * self.leading + column, column
+
+    def _first(self, cta: int) -> tuple[int, int]:
+        """Return the row and column of a CTA's first element."""
+        block_y, block_x = divmod(cta, self.grid[0])
+        return block_x * ROWS, block_y * self.columns
 
     def sectors(self, offset: IntArray, valid: BoolArray, element: str, elements: int) -> IntArray:
         """

@@ -4,7 +4,8 @@ import pytest
 from doubles.by_hand import Memory, execute, lds, quiet, store
 from doubles.published import H200
 
-from gpusim.sim.core.constants import WAITING
+from gpusim.sim.columns import column
+from gpusim.sim.core.constants import CODE_WIDTH, WAITING, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -162,6 +163,21 @@ def test_a_warp_leaves_when_its_stores_have_passed_the_port(core):
 
     assert ran.warps[0, 0].spans[-2:] == [(3, 129, "drain"), (129, 130, "selected")]
     assert ran.chip.stores.acknowledged == 629
+
+
+def test_a_store_resolves_to_its_lines():
+    """Of the third warp: five sectors, which are the first line and a sector of the next, in lines from the 40th on."""
+    memory = Memory([(1, ((7, 1),))], outputs=[(4, IN_L2), (5, IN_L2)])
+    chip = quiet(store(0), store(1), memory=memory)
+    lsu = chip.lsu
+    lsu.output_line = column([0, 40])
+    chip.hand(0, 0, 0, 0)
+    chip.warps.launch(0, 0)
+    lsu.resolve_output(2 * WARP_WIDTH, CODE_WIDTH)
+    touched = range(lsu.touched[lsu.request], lsu.touched[lsu.request + 1])
+
+    assert lsu.asked[lsu.request] == 5
+    assert [(lsu.line[one] + lsu.base, lsu.sector_mask[one]) for one in touched] == [(40, 0b1111), (41, 0b0001)]
 
 
 def test_a_store_of_no_sectors_is_waited_for_by_nobody(core):
