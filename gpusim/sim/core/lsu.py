@@ -1,15 +1,17 @@
 """
-The LSU: memory instructions from their issue to their data, by the queues of the MIO, the tags and the memories behind.
+The LSU: takes a memory instruction from its issue to its data, through the MIO, the tag lookup and the memory behind.
 
-In silicon: the unit that takes memory instructions from the MIO, looks up their lines one request after another, keeps
-count of the copies in flight, and returns data to registers.
+In silicon: the unit that takes memory instructions from the MIO, looks up their lines one request after another,
+limits the copies in flight, and returns data to registers.
 Figures: ``load_hit``, ``copy_hit``, ``look_ups``, ``load_look_ups``, ``outstanding``, ``outstanding_through``,
 ``copy_stage``, ``commit_stage``, ``copy_release``, ``source_release``, ``warp_return_bytes``, ``wavefront_latency``,
 ``l1_store_bytes``.
-State: by SM when the tag lookup is free, the copies and loads that wait for it, the copies in flight in their order.
-Timing: an access to shared memory has its data when its wavefronts have passed the data stage. A load looks up its
-lines when the data stage lets it pass, and takes the data stage when its data returns. A cp.async around the L1 takes
-the data stage, its tag lookup in the order of copies, and the L2; its group is complete when its data is there.
+State: for each SM, when the tag lookup is free, the copies and loads that wait for it, and the copies in flight in
+order of their lookups.
+Timing: an access to shared memory has its data when its wavefronts have passed the data stage. A global load leaves the
+SM's queue, looks up its lines, and takes the data stage when its data returns. A cp.async.cg takes the data stage,
+looks up its lines in the order of copies, and reads them from the L2. Its commit group is complete when its data is in
+shared memory.
 
 >>> from doubles.by_hand import ldmatrix, quiet
 >>> lsu = quiet(ldmatrix(4, board=0)).lsu
@@ -38,29 +40,30 @@ if TYPE_CHECKING:
 
 class InFlight:
     """
-    Copies in flight of an SM, in the order of their tag lookups, and the places that their requests take.
+    The copies in flight of all SMs, in order of their tag lookups, and the places that their requests take.
 
-    A way is an SM, for its copies around the L1; counted on from the last one, for those through it.
+    Each SM has two queues. Queue number ``sm`` (argument ``way``) holds its cp.async.cg, number ``sms + sm`` its
+    cp.async.ca.
     """
 
     def __init__(self, most: int, sms: int) -> None:
-        """Count copies of some SMs, of which at most so many places are taken at once."""
+        """Build empty queues for ``sms`` SMs, in each of which copies take at most ``most`` places."""
         self.most = max(1, most)
         self.landed, self.places = zeros(2 * sms * self.most), zeros(2 * sms * self.most)
         self.first, self.next, self.taken = zeros(2 * sms), zeros(2 * sms), zeros(2 * sms)
 
     def room(self, way: int, at: int, places: int, most: int) -> int:
         """
-        Return when a copy's requests find places.
+        Return the first cycle at which a copy's requests find enough places.
 
-        Copies give theirs back in the order of their lookups: what is behind one that comes from far keeps its own,
-        though it has come.
+        Copies return their places in the order of their lookups. A copy whose data has arrived keeps its places while
+        an earlier copy is still in flight.
 
         Args:
-            way: The way.
-            at: The first cycle that it may be.
-            places: How many the copy takes.
-            most: How many there are.
+            way: The queue.
+            at: First cycle at which the copy may take its places.
+            places: Places that the copy takes.
+            most: Places of the queue.
         """
         while self.taken[way] and self.taken[way] + places > most:
             place = way * self.most + self.first[way] % self.most
@@ -70,7 +73,7 @@ class InFlight:
         return at
 
     def send(self, way: int, landed: int, places: int) -> None:
-        """Note a copy whose requests are in flight until a cycle."""
+        """Add a copy to a queue: its requests take ``places`` places until its data arrives at cycle ``landed``."""
         place = way * self.most + self.next[way] % self.most
         self.landed[place], self.places[place] = landed, places
         self.next[way] += 1
@@ -82,23 +85,24 @@ class Lsu:
     The LSUs of all SMs.
 
     Attributes:
-        request, base: The request of the access resolved last, and the line that its lines count from.
+        request, base: Of the access that ``resolve`` saw last: its request, and the line number from which the lines of
+            the request are counted.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
         self, figures: "Figures", code: "CodeRows", data: "Data", warps: Warps, mio: Mio, l1: L1, stores: Stores
     ) -> None:
         """
-        Build them.
+        Build idle LSUs.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             code: The code of all CTAs.
-            data: What CTAs touch.
+            data: The lines and sectors that CTAs access.
             warps: The warps that issue.
-            mio: The queues.
+            mio: The MIO queues.
             l1: The L1s, with the L2 behind them.
-            stores: The stores of all SMs.
+            stores: The unit of stores to global memory.
         """
         self.figures_of(figures)
         self.code_of(code)
@@ -108,21 +112,22 @@ class Lsu:
         self.l2 = self.l1.l2
         self.sms, self.sectors, self.sm_of = self.data_stage.sms, self.l1.sectors, self.mio.sm_of
         self.take_columns()
-        # When the tag lookup is free; copies, and loads, that wait for theirs, each in one of so many places in turn.
+        # The cycle at which the tag lookup is free; until when a copy, or a load, takes each place of those that wait
+        # for it. Places are assigned in turn.
         self.tag_free, self.copies_waiting, self.copy_turn = (
             zeros(self.sms),
             zeros(self.sms * self.look_ups),
             zeros(self.sms),
         )
         self.loads_waiting, self.load_turn = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
-        # When what was stored to shared memory has had its wavefronts, and when the last copy comes to its lookup, or
-        # the end of its group has been there.
+        # The cycles at which stores to shared memory have had their wavefronts, and at which the last copy begins its
+        # lookup or the end of its commit group has been looked up.
         self.stored_until, self.last_look_up = zeros(self.sms), zeros(self.sms)
         self.in_flight = InFlight(max(self.most_outstanding, self.most_through), self.sms)
         self.slots, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
 
     def figures_of(self, figures: "Figures") -> None:
-        """Take over the machine's figures."""
+        """Keep the machine's figures as attributes."""
         self.load_hit, self.copy_hit, self.line_interval = (
             figures.load_hit,
             figures.copy_hit,
@@ -136,7 +141,7 @@ class Lsu:
         self.way_bytes, self.register_interval = figures.l1_store_bytes, figures.register_interval
 
     def code_of(self, code: "CodeRows") -> None:
-        """Take over the columns of the code that memory instructions have."""
+        """Share the columns of the code that describe memory instructions."""
         self.kind, self.latency, self.write, self.read, self.registers = (
             code.kind,
             code.latency,
@@ -155,7 +160,7 @@ class Lsu:
         self.fills, self.apart, self.tiles, self.most_warps = code.fills, code.apart, code.tiles, code.warps
 
     def data_of(self, data: "Data") -> None:
-        """Take over the columns of what CTAs touch."""
+        """Share the columns of the CTAs' accesses."""
         self.rows, self.outputs, self.simulates_l2 = data.rows, data.outputs, data.simulates_l2
         self.row_fetch, self.row_status, self.row_output = data.row_fetch, data.row_status, data.row_output
         self.output_line = data.output_line
@@ -165,7 +170,7 @@ class Lsu:
         self.line, self.sector_mask = data.line, data.mask
 
     def take_columns(self) -> None:
-        """Share the columns of warps, and of the units below."""
+        """Share the columns of the warps, and of the L1 and the MIO."""
         warps = self.warps
         self.at, self.trip, self.segment, self.number = warps.at, warps.trip, warps.segment, warps.number
         self.slot, self.cta, self.accepted, self.drained = warps.slot, warps.cta, warps.accepted, warps.drained
@@ -176,14 +181,19 @@ class Lsu:
     # --- instructions ---
 
     def issue(self, smsp: int, warp: int, at: int) -> int:
-        """Issue a memory instruction; return the cycle at which its data has arrived."""
+        """
+        Issue a memory instruction; return the cycle at which its data has arrived, or its store is done.
+
+        Its scoreboards are held until its data has arrived and until its registers have been read.
+        """
         code, mio = self.at[warp], self.mio
         kind, reason = self.kind[code], LONG_SCOREBOARD
         if kind == SHARED:
             reason = SHORT_SCOREBOARD
             landed = self.access_shared(smsp, warp, at)
         elif kind == LDGSTS:
-            # Its registers are waited for as those of any access to global memory (Nsight Compute's guide).
+            # A wait for its address registers counts as long_scoreboard, as for any access to global memory (Nsight
+            # Compute's guide).
             landed = self.copy_async(smsp, warp, at)
         elif self.row[code] >= 0:
             landed = self.load(smsp, warp, at)
@@ -192,8 +202,8 @@ class Lsu:
         if self.write[code] >= 0:
             self.warps.hold_board(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # Addresses are read on the way to the SM's queue, what is stored when the data stage takes it. A copy lets
-            # go of its own when that has as many places again.
+            # Address registers are read on the way to the SM's queue, store data when the data stage takes the store. A
+            # copy releases its registers when the SM's queue has as many entries again as the copy takes.
             if kind == LDGSTS:
                 released = max(mio.collected, mio.room_again) + self.copy_release
             else:
@@ -203,11 +213,11 @@ class Lsu:
         return landed
 
     def reads_registers(self, kind: int) -> bool:
-        """Return whether the instruction issued last read its registers: a copy of nothing reads none."""
+        """Return whether register reads of the instruction issued last count: those of a copy of nothing do not."""
         return kind != LDGSTS or self.asked[self.request] > 0
 
     def access_shared(self, smsp: int, warp: int, at: int) -> int:
-        """Issue an access to shared memory; return when a load's value can be used, or a store is done."""
+        """Issue an access to shared memory; return the cycle at which its value can be used, or its store is done."""
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         wavefronts = self.wavefronts_of(warp, code)
         stores = self.fills[code]
@@ -229,8 +239,13 @@ class Lsu:
         """
         Return the cycle at which the value of a load from shared memory can be used.
 
-        The registers of one warp take a load's bytes at a rate, and its wavefronts as far apart as they are served
-        alone; loads of other warps of its SMSP do not wait for that.
+        A warp's registers take ``warp_return_bytes`` a cycle, and a wavefront every ``wavefront_latency`` cycles. Its
+        later loads wait for that; loads of other warps do not.
+
+        Args:
+            warp: The warp.
+            leaves: First cycle of the data stage that the load takes.
+            wavefronts: Its wavefronts.
         """
         code = self.at[warp]
         late = max(0, self.data_stage.last + 1 - leaves - self.data_stage.service(wavefronts))
@@ -243,11 +258,12 @@ class Lsu:
 
     def load(self, smsp: int, warp: int, at: int) -> int:
         """
-        Issue a load of an operand; return the cycle at which its data has arrived.
+        Issue a global load of an operand; return the cycle at which its data has arrived.
 
-        It takes the data stage when its data returns, and none before. Each of its wavefronts in the L1 is looked up in
-        a cycle, after all that look up lines before it; where more lines lack sectors, each of these. So many loads may
-        wait for that; all memory instructions behind the next one wait with it.
+        It takes cycles of the data stage only when its data returns. Its tag lookup waits for all earlier lookups, and
+        takes a cycle for each wavefront in the L1's banks, or for each line that misses, if those are more.
+        ``load_look_ups`` loads may wait for their lookup; the next one blocks the SM's queue. A load without lanes
+        takes a cycle of the data stage and no lookup.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve(warp, code)
@@ -264,12 +280,13 @@ class Lsu:
             self.loads_waiting[place] = begins
             self.load_turn[sm] = (self.load_turn[sm] + 1) % self.load_look_ups
         landed = self.l1.look_up(sm, request, self.base, begins, at, self.load_hit, self.line_interval)
-        # While the last of several lines comes, wavefronts of those before it pass.
+        # Each further wavefront is ``wavefront_latency`` later, less the time in which missing lines arrive anyway:
+        # earlier lines pass while the last one is on its way.
         late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.l1.brought - 1)
         landed = self.data_stage.pass_return(sm, landed, wavefronts) + max(0, late)
         passes = self.data_stage.last
-        # The registers of one warp take what comes at a rate, as those of a shared load; here it is as many bytes as
-        # the sectors have. What comes sooner than a load's data that issued before waits for none.
+        # A warp's registers take the sectors at ``warp_return_bytes`` a cycle, as for a shared load. Data that arrives
+        # before that of an earlier load does not wait for it.
         path = (self.asked[request] * SECTOR_BYTES + self.return_bytes - 1) // self.return_bytes
         if landed + path > self.loads_free[warp]:
             landed = max(landed, self.loads_free[warp] + path)
@@ -279,14 +296,15 @@ class Lsu:
         return landed
 
     def copy_async(self, smsp: int, warp: int, at: int) -> int:
-        """Issue a cp.async; return the cycle at which its data has arrived, or its zeros are written."""
+        """Issue a cp.async; return the cycle at which its data is in shared memory, or its zeros are written."""
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve(warp, code)
         comes = self.asked[self.request] > 0
         looks_up = comes and not self.through_l1[code]
         # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
         wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-        # It takes the data stage for longer where it fills lines of one class, and for zeros when they are written.
+        # A cp.async.cg takes the data stage for ``apart`` cycles more if all its lines in shared memory are of one
+        # class. A copy of zeros takes it when the zeros are written.
         blank = not comes and wavefronts > 0
         cycles = self.copy_stage + self.apart[code] if looks_up else int(not blank)
         until = self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] if looks_up or blank else 0
@@ -306,7 +324,8 @@ class Lsu:
                 landed = self.write_zeros(sm, leaves, at, self.data_stage.count_wavefronts(wavefronts))
             landed = self.l1.look_up(sm, self.request, self.base, landed, at, self.copy_hit, 0)
         if comes and not looks_up:
-            # What the L1 has passes in the wavefronts of its banks, and what is to come a line in each.
+            # The data passes in as many cycles as the most of three: wavefronts in shared memory, wavefronts in the
+            # L1's banks, and lines that are still to come.
             passes = max(wavefronts, self.l1_wavefronts[self.request], self.l1.coming)
             landed = self.data_stage.pass_return(sm, landed, passes)
             if lacked:
@@ -316,10 +335,16 @@ class Lsu:
 
     def copy_around(self, sm: int, leaves: int, issued: int, apart: int) -> int:
         """
-        Serve a copy around the L1; return the cycle at which its data is in shared memory.
+        Serve a cp.async.cg; return the cycle at which its data is in shared memory.
 
-        A request takes a cycle of tag lookup, and a copy one more whose lines in shared memory are all of one class
-        (``apart``), and so does the end of a group behind it.
+        Tag lookup takes a cycle for each request, and ``apart`` more if all the copy's lines in shared memory are of
+        one class. The end of its commit group then takes ``apart``, too.
+
+        Args:
+            sm: The SM.
+            leaves: Cycle at which the copy leaves the SM's queue.
+            issued: Cycle of its issue.
+            apart: Further cycles of lookup; 0 if its lines are of several classes.
         """
         tags, places, at = self.tags(), 0, leaves
         if self.most_outstanding:
@@ -333,18 +358,18 @@ class Lsu:
         return landed
 
     def read_lines(self, sm: int, at: int, issued: int) -> int:
-        """Read the lines of a copy around the L1; return the cycle at which the last one is in shared memory."""
+        """Read the lines of a cp.async.cg from the L2; return the cycle at which the last one is in shared memory."""
         request, lines = self.request, self.l2.lines
         sectors = self.asked[request]
         self.sectors[sm] += sectors
-        # The latencies of L2 and DRAM are those of loads; a copy takes longer by what it takes longer on a hit.
+        # Latencies of the L2 and DRAM are measured with loads. A copy adds the difference of both on an L1 hit.
         beyond = self.copy_hit - self.load_hit
         start = self.crossbar.inject(sm, at, sectors * SECTOR_BYTES)
         self.l2.sectors += sectors
         done, first = 0, self.touched[request]
         count = self.touched[request + 1] - first
-        # All lines are looked for before the first one is served: they lie anywhere in the memory that this runs in,
-        # which so waits for all at once.
+        # Find the slots of all lines before serving the first: the slots lie anywhere in the host's memory, and so the
+        # host's cache misses overlap.
         for place in range(count):
             self.slots[place] = lines.touch(self.line[first + place] + self.base)
         for place in range(count):
@@ -360,11 +385,11 @@ class Lsu:
 
     def access_output(self, smsp: int, warp: int, at: int) -> int:
         """
-        Issue a load or store of the epilogue; return the cycle at which a load's data has arrived (D10).
+        Issue a load or store of the epilogue; return the cycle at which it arrives or the data stage takes it (D10).
 
-        A store looks up its lines on the way, one a cycle, as copies do. Four sectors are taken for a line. It waits in
-        the queue of its SMSP until there is room before the SM's port, and its data takes the way there for some
-        cycles.
+        A store takes a cycle of the data stage for each line; four sectors count as a line. It waits in its SMSP's
+        queue until the buffer before the SM's port has room. Then its data occupies the path to the port, at
+        ``l1_store_bytes`` a cycle.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve_output(warp, code)
@@ -392,7 +417,7 @@ class Lsu:
         return leaves
 
     def commit(self, smsp: int, warp: int, at: int) -> None:
-        """Issue the end of a commit group, which comes to the tag lookup behind its copies."""
+        """Issue a commit (LDGDEPBAR): it takes the data stage, and the tag lookup behind its copies."""
         sm = self.sm_of[smsp]
         self.mio.entry(self.commit_stage, 0, 0)
         self.mio.queue(smsp, at, warp)
@@ -403,18 +428,18 @@ class Lsu:
 
     def fence(self, sm: int) -> None:
         """
-        Let memory instructions of an SM wait for those before a barrier, from its last arrival on.
+        Hold later memory instructions of an SM, when the last warp arrives at a barrier, until earlier ones are served.
 
-        They have their registers read, and wait then until all that were issued before have left the SMSPs' queues,
-        what was stored to shared memory has had its wavefronts, and the last copy comes to its lookup, or the end of
-        its group has been there.
+        Their registers are read before they wait. They wait until all earlier memory instructions have left the SMSPs'
+        queues, stores to shared memory have had their wavefronts, and the last copy has begun its lookup or the end of
+        its commit group has been looked up (D32).
         """
         self.mio.fence(sm, max(self.stored_until[sm], self.last_look_up[sm]))
 
     # --- what an instruction touches ---
 
     def resolve(self, warp: int, code: int) -> None:
-        """Find the request, the lines and the L2 status of a warp's access to an operand."""
+        """Set ``request``, ``base`` and the sampled L2's ``status`` to those of a warp's access to an operand."""
         row = self.cta[self.slot[warp]] * self.rows + self.row[code]
         turn = self.turn[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         fetch = self.row_fetch[row] + turn
@@ -425,12 +450,12 @@ class Lsu:
         self.base = self.fetch_line[fetch]
 
     def wavefronts_of(self, warp: int, code: int) -> int:
-        """Return the wavefronts of a shared access in the ring slot that this trip uses."""
+        """Return the wavefronts of a warp's shared access in the ring slot that its current trip uses."""
         slot = self.ring_slot[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.most_warps + self.number[warp]]
 
     def output_of(self, warp: int, code: int) -> int:
-        """Return the place of a warp's load or store of the epilogue among those of all CTAs."""
+        """Return the index of a warp's epilogue access among the epilogue accesses of all CTAs."""
         return self.cta[self.slot[warp]] * self.outputs + self.turn[code]
 
     def resolve_output(self, warp: int, code: int) -> None:
@@ -440,48 +465,56 @@ class Lsu:
         self.base = self.output_line[output]
 
     def tags(self) -> int:
-        """Return the cycles in which a copy looks up its lines: one for each request."""
+        """Return the cycles of tag lookup of the copy resolved last: one for each request."""
         return self.touched[self.request + 1] - self.touched[self.request]
 
     def places(self) -> int:
         """
-        Return the places that a copy's requests take among those in flight.
+        Return the places that the copy's requests take among those in flight (D24).
 
-        Two each where all are of a sector. Not modelled: what copies take whose requests are of one and of several.
+        Each request takes one place, or two if every request of the copy is for a single sector. Not modelled: copies
+        with requests of one sector and of several.
         """
         tags = self.tags()
         return 2 * tags if tags == self.asked[self.request] else tags
 
     def has_twin(self, touched: int) -> bool:
-        """Return whether the request before or behind one of the same copy is for other sectors of its line (D24)."""
+        """Return whether the copy's previous or next request is for other sectors of the same line (D24)."""
         first, last = self.touched[self.request], self.touched[self.request + 1] - 1
         return (touched > first and self.are_twins(touched - 1, touched)) or (
             touched < last and self.are_twins(touched, touched + 1)
         )
 
     def are_twins(self, one: int, other: int) -> bool:
-        """Return whether two requests of a copy are for other sectors of one line."""
+        """Return whether two requests are for the same line and different sectors."""
         return self.line[one] == self.line[other] and self.sector_mask[one] != self.sector_mask[other]
 
     # --- tag lookup ---
 
     def look_up_tags(self, sm: int, at: int, cycles: int) -> int:
-        """Let an instruction look up its lines for some cycles, after those before it; return the first."""
+        """Occupy an SM's tag lookup for some cycles, behind earlier lookups; return the first cycle."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + cycles
         return begin
 
     def wait_for_tags(self, sm: int, at: int) -> None:
-        """Note that a copy waits for its tag lookup, or to write its zeros, until a cycle."""
+        """Note that a copy waits until a cycle for its tag lookup, or to write its zeros."""
         self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] = at
         self.copy_turn[sm] = (self.copy_turn[sm] + 1) % self.look_ups
         self.last_look_up[sm] = at
 
     def write_zeros(self, sm: int, at: int, issued: int, cycles: int) -> int:
         """
-        Write a copy's zeros, in the turn of copies that look up lines; return the cycle of the last ones (D21).
+        Write a copy's zeros to shared memory; return the cycle of the last write (D21).
 
-        What copies bring goes first.
+        The copy waits for its turn in the tag lookup, and occupies it until its zeros are written. It writes only in
+        cycles in which no line of another copy is written.
+
+        Args:
+            sm: The SM.
+            at: Cycle at which the copy leaves the SM's queue.
+            issued: Cycle of its issue.
+            cycles: Cycles of the data stage that it needs.
         """
         stage = self.data_stage
         lines = stage.lines_of_copies(sm, issued)

@@ -1,15 +1,15 @@
 """
-The MIO: the queue of each SMSP, the queue of the SM behind them, and the registers that are read on the way.
+The MIO: a queue for each SMSP, one queue for the SM behind them, and the register reads in between.
 
-In silicon: memory instructions wait in a queue of their SMSP's, have their registers read, and go to a queue of the
-SM's, which the data stage serves. The register file feeds the tensor core at the same time.
+In silicon: a memory instruction waits in its SMSP's queue, has its registers read, and moves to the SM's queue, which
+the data stage serves. The register file feeds the tensor core at the same time.
 Figures: ``queue_depth``, ``sm_depth``, ``smsp_interval``, ``sm_interval``, ``copy_interval``, ``copy_queue``,
 ``stores_apart``, ``register_interval``, ``registers_an_mma``, ``copy_registers``.
-State: when each entry of each queue is free; from when an SM takes what is issued behind a barrier; when a store finds
-the way to the SM's port free, and those that wait apart free.
-Timing: an entry is free from the cycle at which its instruction leaves the queue. An SMSP's queue is left in order, as
-fast as registers are read, in the first cycle in which no other SMSP's instruction goes to the SM's. That is left in
-order, when the data stage is free.
+State: the cycle at which each queue entry is free; for each SM, the cycles until which a barrier holds memory
+instructions and a store occupies the path to the port, and when each place of stores outside the queue is free.
+Timing: an entry is free from the cycle at which its instruction leaves the queue. Instructions leave an SMSP's queue in
+order, as fast as their registers are read, each in a cycle in which no other SMSP's instruction enters the SM's queue.
+Instructions leave the SM's queue in order, when the data stage is free.
 
 >>> from doubles.by_hand import quiet
 >>> mio = quiet().mio
@@ -36,13 +36,13 @@ class OperandCollector:
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, rows: SmspRows) -> None:
         """
-        Build it for all SMSPs.
+        Build one collector that serves all SMSPs.
 
         Args:
-            figures: Those of the machine.
-            code: The code, in which mma.sync are predicted.
-            warps: The warps that issue them.
-            rows: The SMSPs, with their tensor cores' ports.
+            figures: The machine's figures.
+            code: The code of all CTAs, from which the next mma.sync are predicted.
+            warps: The warps that issue mma.sync.
+            rows: The SMSPs' columns, with the ports of their tensor cores.
         """
         self.interval, self.registers_an_mma = figures.register_interval, figures.registers_an_mma
         self.warps = warps
@@ -56,18 +56,19 @@ class OperandCollector:
         self.home, self.held, self.board = self.warps.home, self.warps.held, self.warps.board
 
     def beside_mma(self, smsp: int, warp: int, at: int, registers: int) -> int:
-        """Return how much longer registers are read because mma.sync issue meanwhile: issued, or predicted."""
+        """Return the cycles by which mma.sync delay the reads: the larger of ``beside_issued`` and ``between_mma``."""
         return max(
             self.beside_issued(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers)
         )
 
     def beside_issued(self, smsp: int, warp: int, at: int, registers: int) -> int:
         """
-        Return how much longer a memory instruction's registers are read because another warp multiplies (D8).
+        Return the cycles by which mma.sync of another warp delay a memory instruction's register reads (D8).
 
-        With each mma.sync, which comes a cycle more than its interval behind the last one, ``registers_an_mma`` are
-        read, and between two others as fast as without. The last two tell how many there is room for. Those of its own
-        warp are predicted (``between_mma``).
+        ``registers_an_mma`` registers are read with each mma.sync; the rest are read between two mma.sync, at the rate
+        of an idle tensor core. Beside register reads, mma.sync issue one cycle more than their interval apart. The
+        distance of the last ``GAPS`` mma.sync tells how many registers fit. Mma.sync of the instruction's own warp are
+        left to ``between_mma``.
         """
         tensor = smsp + self.tensor
         user = self.port_user[tensor]
@@ -81,22 +82,23 @@ class OperandCollector:
 
     def between_mma(self, smsp: int, warp: int, at: int, registers: int, beside_others: int) -> int:
         """
-        Predict how many mma.sync the SMSP issues while this instruction's registers are read; return the delay (D8).
+        Predict the mma.sync that issue while an instruction's registers are read; return their delay in cycles (D8).
 
-        Only the warp that issued the last mma.sync is looked at, at most 64 instructions ahead, assuming that
-        scoreboards free when now expected. One register is read with each mma.sync, others between two as fast as
-        without. Another warp's come a cycle more than their interval behind one another then.
+        Only the warp that issued the last mma.sync is looked at, at most ``INSTRUCTIONS_AHEAD`` instructions ahead.
+        Scoreboards are assumed to free when now expected. ``registers_an_mma`` registers are read with each mma.sync,
+        the others between two mma.sync. The predicted reads delay later mma.sync of the same warp, but not those of
+        another warp.
 
-        Not modelled: mma.sync of several warps, and those of the next trip. Those that wait for the instruction itself,
-        for one between, for a barrier or for copies are taken to issue as if they did not; of another warp's the one
-        that is being fed holds nothing.
+        Not modelled: mma.sync of several warps, and those of the next trip. An mma.sync that waits for this
+        instruction, for one in between, for a barrier or for copies is assumed not to wait. If another warp issued the
+        last mma.sync, the mma.sync under way does not delay the reads.
 
         Args:
             smsp: The SMSP.
             warp: The instruction's warp.
-            at: Its issue.
-            registers: Those that it reads; none wait for nothing.
-            beside_others: As many as which they count beside mma.sync of other warps.
+            at: Cycle of its issue.
+            registers: Registers that it reads; with 0 the delay is 0.
+            beside_others: The number that replaces ``registers`` if the mma.sync are another warp's.
         """
         tensor = smsp + self.tensor
         user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
@@ -110,7 +112,7 @@ class OperandCollector:
             if free > start:
                 read, left = free + 1, left - self.registers_an_mma
         end = min(self.end[self.segment[user]], code + INSTRUCTIONS_AHEAD * CODE_WIDTH)
-        # Where all is read before the next instruction issues, no mma.sync behind it holds anything.
+        # If all registers are read before the next instruction issues, later mma.sync delay nothing.
         while left > 0 and read + left * self.interval > time and code < end:
             if self.waits[code]:
                 time = max(time, self.boards_free(user, self.waits[code]))
@@ -133,7 +135,7 @@ class OperandCollector:
         return max(0, read + (max(0, left) - count) * self.interval - start)
 
     def boards_free(self, warp: int, waits: int) -> int:
-        """Return when the scoreboards of a mask that a warp waits for are free, as far as is known."""
+        """Return the cycle at which all scoreboards in the mask ``waits`` of a warp are now expected to be free."""
         free, board = 0, warp
         while waits:
             if waits & 1:
@@ -143,7 +145,14 @@ class OperandCollector:
         return free
 
     def over_before(self, code: int, at: int, read: int) -> int:
-        """Return how many mma.sync of a chain, whose first issues at a cycle, are over before a register is read."""
+        """
+        Return how many mma.sync of a chain have issued and left the tensor core before a register is read.
+
+        Args:
+            code: The chain's first mma.sync.
+            at: Cycle of its issue.
+            read: Cycle of the register read.
+        """
         interval = self.issues_every[code]
         if self.chain[code] == 0 or read <= at + interval:
             return 0
@@ -152,36 +161,38 @@ class OperandCollector:
 
 class Mio:
     """
-    The queues of all SMSPs and SMs.
+    The MIO queues of all SMSPs and SMs.
 
-    A memory instruction is a queue entry, whose fields the LSU fills (``entry``) before ``queue`` takes it.
+    A memory instruction is a queue entry. The LSU fills the entry's fields, starting with ``entry``; then ``queue`` or
+    ``queue_copy`` takes it. The same fields serve every instruction in turn.
 
     Attributes:
-        cycles: Cycles of the data stage that it takes; 0 where it only passes.
+        cycles: Cycles of the data stage that the instruction takes; 0 if it passes without taking any.
         registers: Registers that are read for it.
-        until: The cycle before which the data stage may not take it.
-        waits: How much longer its registers are read beside mma.sync.
-        own, entries: Entries of its SMSP's queue, and of the SM's.
-        interval: Cycles until the next instruction may go to the SM's queue.
-        room: Of a store: when it finds room before the SM's port.
-        apart: Of a store to shared memory: places in which it may wait apart from the queue; else 0.
-        beside: Whether it goes beside the data stage, whose cycles it takes but does not wait for.
-        written: Of a store: the pipeline of the writes of copies; else 0.
-        way: Of a store: cycles for which it has the way to the SM's port.
-        collected: When the registers of the instruction queued last were read.
-        passed: When it left the SM's queue.
-        room_again: When the SM's queue had room for it twice.
+        until: First cycle at which the data stage may take it.
+        waits: Cycles by which mma.sync delay its register reads.
+        own, entries: Entries that it takes in its SMSP's queue, and in the SM's queue.
+        interval: Cycles that it takes of the path into the SM's queue.
+        room: For a store to global memory: cycle at which the buffer before the SM's port has room for it; else 0.
+        apart: For a store to shared memory: places outside the SM's queue in which it may wait; else 0.
+        beside: 1 for a copy around the L1: it takes cycles of the data stage, but leaves the queue without waiting for
+            them; else 0.
+        written: For a store: the pipeline of the copies' writes to shared memory; else 0.
+        way: For a store to global memory: cycles for which it occupies the path to the SM's port; else 0.
+        collected: Cycle at which the instruction queued last left its SMSP's queue.
+        passed: Cycle at which that instruction left the SM's queue.
+        room_again: Cycle at which the SM's queue had twice the entries that it takes; 0 for a store without room.
     """
 
     def __init__(self, figures: "Figures", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
         """
-        Build them.
+        Build empty queues.
 
         Args:
-            figures: Those of the machine.
-            rows: The SMSPs, with their queues.
-            data_stage: What serves the SM's queue.
-            collector: What reads registers.
+            figures: The machine's figures.
+            rows: The SMSPs' columns, with their queues.
+            data_stage: The data stages, which serve the SMs' queues.
+            collector: The unit that reads registers.
         """
         self.depth, self.sm_depth = figures.queue_depth, figures.sm_depth
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
@@ -200,28 +211,28 @@ class Mio:
         self.collected, self.passed, self.room_again, self.waits = 0, 0, 0, 0
 
     def entry(self, cycles: int, registers: int, until: int) -> None:
-        """Begin a queue entry: the fields that every instruction has, and none of those of stores and copies."""
+        """Begin a queue entry: set the fields that every instruction has, and reset those of stores and copies."""
         self.cycles, self.registers, self.until = cycles, registers, until
         self.own = self.entries = 1
         self.interval, self.room, self.apart, self.beside, self.written, self.way = self.sm_interval, 0, 0, 0, 0, 0
 
     def queue(self, smsp: int, at: int, warp: int) -> int:
         """
-        Queue the entry of a warp's instruction, issued at a cycle; return the cycle at which the data stage takes it.
+        Queue the entry of an instruction that a warp issued at a cycle; return when the data stage takes it.
 
-        The data stage takes every instruction for at least one cycle, also loads that load nothing, which compilers put
-        before cp.async, and the ends of commit groups (D8). Loads of an operand pass it, and take it when their data
-        returns. On T4 the rate of the SM is that of GA10x (D20).
+        Every instruction takes at least one cycle of the data stage, also a commit (LDGDEPBAR) and the load without
+        lanes that compilers put before cp.async (D8). Only global loads of an operand take none here: they take the
+        data stage when their data returns. T4 uses GA10x's figure for the SM's rate (D20).
         """
         self.waits = self.collector.beside_mma(smsp, warp, at, self.registers)
         return self.queue_entry(smsp, at)
 
     def queue_copy(self, smsp: int, at: int, warp: int) -> int:
         """
-        Queue the entry of a copy; return the cycle at which the data stage takes it, or is passed.
+        Queue the entry of a cp.async; return the cycle at which it leaves the SM's queue for the data stage.
 
-        It takes an entry of the SM's queue for each register of its addresses, and ``copy_queue`` per cent of one of
-        its SMSP's. One without lanes that writes nothing reads no addresses (D21).
+        It takes one entry of the SM's queue for each address register, and ``copy_queue`` per cent of an entry of its
+        SMSP's queue. A copy without lanes that writes nothing reads no registers and takes one entry (D21).
         """
         self.queued[smsp] += self.copy_queue
         self.own = self.queued[smsp] // PERCENT
@@ -234,8 +245,8 @@ class Mio:
         """
         Queue the entry; return the cycle at which the data stage takes it.
 
-        A store without room at the SM's port, and what its SMSP issues behind it until it has room, wait in the queue
-        of the SMSP, and hold no other SMSP's.
+        A store to global memory that finds the buffer at the SM's port full waits in its SMSP's queue. So does all that
+        this SMSP issues until the store has room. Other SMSPs go on.
         """
         sm = self.sm_of[smsp]
         collected = max(at + 1, self.mio_free[smsp]) + self.waits
@@ -261,8 +272,14 @@ class Mio:
         """
         Let an instruction wait at the head of the SM's queue; return the cycle at which the data stage takes it.
 
-        Until it may be taken nothing behind it is. While a store to global memory that found room has the way to the
-        port, the next store, be it to shared memory, waits. Behind a barrier all wait for those before it.
+        It blocks the instructions behind it until then. A store to global memory occupies the path to the SM's port for
+        ``way`` cycles; the next store, to shared memory or global, waits for the path. An instruction behind a barrier
+        waits for those before the barrier (``fence``).
+
+        Args:
+            sm: The SM.
+            collected: Cycle at which the instruction enters the SM's queue.
+            no_room: Whether the instruction waited in its SMSP's queue for a store without room at the port.
         """
         passes = max(collected, self.until, self.store_way[sm]) if self.written else max(collected, self.until)
         self.data_stage.block(sm, collected, passes)
@@ -280,10 +297,10 @@ class Mio:
 
     def wait_apart(self, sm: int, collected: int) -> int:
         """
-        Let a store wait apart from the queue; return the cycle at which the data stage takes it (D3).
+        Let a store to shared memory wait outside the SM's queue; return when the data stage takes it (D3).
 
-        It waits until its warp's store before it is written, in one of so many places that come in turn. Until it has
-        one all memory instructions behind it wait with it.
+        It waits until its warp's previous store is written. It waits in one of ``apart`` places, which are assigned in
+        turn. While its place is taken it blocks the SM's queue.
         """
         turn = sm * self.apart + self.apart_turn[sm]
         passes = max(collected, self.apart_until[turn], self.store_way[sm])
@@ -295,12 +312,12 @@ class Mio:
         return leaves
 
     def sm_entry(self, sm: int, behind: int) -> int:
-        """Return the place of an entry of an SM's queue, so many behind the next one; fewer than it has."""
+        """Return the place of the entry that is ``behind`` entries (fewer than ``sm_depth``) after the next one."""
         place = self.sm_queue_at[sm] + behind
         return sm * self.sm_depth + (place if place < self.sm_depth else place - self.sm_depth)
 
     def leave_queue(self, smsp: int, at: int) -> None:
-        """Let an instruction leave its SMSP's queue; its registers are read before those of the next one."""
+        """Let an instruction leave its SMSP's queue at a cycle; the next one leaves when its registers are read."""
         self.collected = self.left[smsp] = at
         self.mio_free[smsp] = at + max(self.smsp_interval, self.registers * self.register_interval)
         place = self.queue_at[smsp]
@@ -311,7 +328,7 @@ class Mio:
         self.port_free[smsp + self.mio] = self.entry_free[smsp + place]
 
     def fence(self, sm: int, at: int) -> None:
-        """Let what an SM takes from now on wait until a cycle, and until all before has left the SMSPs' queues."""
+        """Hold later memory instructions of an SM until a cycle, and until earlier ones have left the SMSPs' queues."""
         self.fenced_until[sm] = max(self.fenced_until[sm], at)
         for number in range(sm * self.smsps, (sm + 1) * self.smsps):
             self.fenced_until[sm] = max(self.fenced_until[sm], self.left[number * self.width])
