@@ -1,16 +1,16 @@
 """
-The data stage of each SM, and the pipelines beside it: which cycle goes to which instruction, and which to data.
+The data stage of each SM, and four pipelines beside it: which instruction or returning data takes which cycle.
 
-In silicon: the stage of the MIO that moves wavefronts between shared memory or the L1 and the registers. Data that
-returns from beyond the L1 passes it, too, and so do the writes of copies to shared memory.
+In silicon: the stage of the MIO that moves wavefronts between the registers and shared memory or the L1. Data that
+returns from the L2 passes it, too. Copies write their lines to shared memory beside it.
 Figures: ``wavefronts_per_cycle``, ``fill_bytes``.
-State: for each pipeline the state of every cycle to come, two bits each: free, taken by an instruction, or reserved for
-returning data. The loads whose data is to return, in order. The lines that copies are to write.
-Timing: an instruction takes the first free cycles from its own on, and every other one that is reserved for returning
-data: that moves to the next free cycle. A store replays a wavefront in whose cycle a copy writes.
+State: for each pipeline the state of every future cycle, two bits each: free, taken by an instruction, or reserved for
+returning data. For each SM, its loads in flight in order of issue, and the lines that copies are to write.
+Timing: an instruction takes the first free cycles at or after its arrival, and every other cycle that is reserved for
+returning data; that data moves to the next free cycle. A store replays a wavefront in whose cycle a copy writes.
 
-Pipeline number ``kind * sms + sm`` is that of an SM, with the kinds of ``constants``: of the data stage the SM's own
-number.
+A pipeline has the number ``kind * sms + sm``, with the kinds of ``constants``. The data stage is kind 0, so its number
+is the SM's.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -57,51 +57,53 @@ class DataStage:
     The data stages of all SMs.
 
     Attributes:
-        wavefronts: Wavefronts that they took.
-        last: The last cycle that was taken last.
+        wavefronts: Wavefronts that all data stages served.
+        last: The last cycle that the latest reservation took.
     """
 
     def __init__(self, figures: "Figures", warps: Warps, calendar: Calendar, sms: int) -> None:
         """
-        Build them.
+        Build data stages whose cycles are all free.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             warps: The warps whose loads return.
-            calendar: What knows the cycle under way.
-            sms: Simulated SMs.
+            calendar: The calendar, which has the current cycle.
+            sms: Number of simulated SMs.
         """
         self.per_cycle, self.fill_bytes = figures.wavefronts_per_cycle, figures.fill_bytes
         self.warps, self.calendar, self.sms = warps, calendar, sms
         self.wavefronts, self.last = 0, 0
-        # States of the cycles of each pipeline; from ``full_from`` to ``full_to`` all cycles are known to be taken.
+        # States of each pipeline's cycles. All cycles from ``full_from`` up to ``full_to`` are known to be taken.
         self.words = pages(PIPELINES * sms * STAGE_WORDS)
         self.full_from, self.full_to = zeros(PIPELINES * sms), zeros(PIPELINES * sms)
-        # Loads in flight, in the order of their issue: the scoreboard, the cycle of their data, when it can be used.
+        # Loads in flight in order of issue: warp and scoreboard, the cycle at which the data passes the data stage, and
+        # the cycle at which it can be used.
         self.load_warp, self.load_board = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
         self.load_passes, self.load_landed = zeros(sms * LOADS_IN_FLIGHT), zeros(sms * LOADS_IN_FLIGHT)
         self.first_load, self.next_load = zeros(sms), zeros(sms)
-        # Cycles of returning data that an instruction takes, and those that the data moves to.
+        # Cycles that an instruction takes from returning data, and the cycles that the data moves to.
         self.lost, self.moved_to = zeros(MOST_LOST), zeros(MOST_LOST)
-        # Lines that copies are to write, and how far stores and zeros have looked at them.
+        # A ring of the lines that copies are to write, and how many of them ``writes_of_copies`` and
+        # ``lines_of_copies`` have reserved cycles for.
         self.to_write, self.writes_next, self.writes_noted = pages(sms * TO_WRITE), zeros(sms), zeros(sms)
         self.lines_noted, self.sectors_noted = zeros(sms), zeros(sms)
 
     # --- cycles of a pipeline ---
 
     def states_of(self, pipeline: int, cycle: int) -> int:
-        """Return the states of the cycles that are one integer with a cycle, two bits each."""
+        """Return the word that holds a cycle's state: the states of 16 consecutive cycles, two bits each."""
         number = cycle >> CYCLE_BITS & WORD_NUMBERS
         states = self.words[pipeline * STAGE_WORDS + (number & STAGE_MASK)] ^ number << WORD_NUMBER
         return 0 if states >> WORD_NUMBER else states
 
     def set_states(self, pipeline: int, cycle: int, states: int) -> None:
-        """Set the states of these cycles; those that lay in their place are over."""
+        """Set the word that holds a cycle's state. It replaces the word of long past cycles in the same place."""
         number = cycle >> CYCLE_BITS & WORD_NUMBERS
         self.words[pipeline * STAGE_WORDS + (number & STAGE_MASK)] = number << WORD_NUMBER | states
 
     def state_of(self, pipeline: int, cycle: int) -> int:
-        """Return the state of a cycle, 0 where it is free."""
+        """Return the state of a cycle: 0 (free), ``ISSUED`` or ``RETURNING``."""
         return self.states_of(pipeline, cycle) >> 2 * (cycle & WORD_CYCLES) & STATES
 
     def take_cycle(self, pipeline: int, cycle: int, state: int) -> None:
@@ -110,12 +112,12 @@ class DataStage:
         self.set_states(pipeline, cycle, states ^ (states >> shift & STATES ^ state) << shift)
 
     def block(self, sm: int, at: int, until: int) -> None:
-        """Take all cycles of the data stage up to one."""
+        """Mark all cycles of an SM's data stage from ``at`` up to ``until``, exclusive, as taken by an instruction."""
         for cycle in range(at, until):
             self.take_cycle(sm, cycle, ISSUED)
 
     def next_free(self, sm: int, at: int) -> int:
-        """Return the first cycle of the data stage from one on that no instruction has taken."""
+        """Return the first cycle of an SM's data stage, from ``at`` on, that no instruction has taken."""
         cycle = self.full_to[sm] if self.full_from[sm] <= at <= self.full_to[sm] else at
         while self.state_of(sm, cycle) == ISSUED:
             cycle += 1
@@ -124,28 +126,29 @@ class DataStage:
     # --- instructions ---
 
     def service(self, wavefronts: int) -> int:
-        """Return the cycles that the data stage takes for some wavefronts."""
+        """Return the cycles in which the data stage serves some wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
     def count_wavefronts(self, wavefronts: int) -> int:
-        """Count wavefronts that the data stage takes; return its cycles for them, at least one."""
+        """Add wavefronts to the count of all; return the cycles of the data stage that they take, at least one."""
         self.wavefronts += wavefronts
         return max(1, self.service(wavefronts))
 
     def reserve(self, pipeline: int, at: int, cycles: int, written: int) -> int:
         """
-        Take the first cycles of a pipeline from a cycle on that no other instruction has taken (D2).
+        Reserve the first cycles of a pipeline, from a cycle on, that no other instruction has taken (D2).
 
-        Returning data gives every other cycle to instructions, and takes the next free one.
+        The instruction also takes every other cycle that is reserved for returning data. That data moves to the next
+        free cycles.
 
         Args:
-            pipeline: The pipeline.
-            at: The first cycle that it may take.
-            cycles: How many it takes.
-            written: Of a store, the pipeline of the writes of copies; 0 for what writes nothing.
+            pipeline: The pipeline's number.
+            at: First cycle that the instruction may take.
+            cycles: Number of cycles that it takes.
+            written: For a store, the pipeline of the copies' writes to shared memory; 0 for all else.
 
         Returns:
-            The first cycle; ``last`` is the last.
+            The first cycle that it takes; ``last`` is the last one.
         """
         first, moved, yields, replay = -1, 0, False, False
         joins = self.full_from[pipeline] <= at <= self.full_to[pipeline]
@@ -161,7 +164,7 @@ class DataStage:
                     continue
             shift = 2 * (cycle & WORD_CYCLES)
             if ahead == 0 and written == 0:
-                # The rest of the word is free: as much of it as is needed goes at once.
+                # All later cycles of this word are free: take as many as are needed at once.
                 taken = min(cycles, WORD_CYCLES + 1 - (cycle & WORD_CYCLES))
                 self.set_states(pipeline, cycle, states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift)
                 first, yields = cycle if first < 0 else first, False
@@ -189,7 +192,7 @@ class DataStage:
         return first
 
     def note_full(self, pipeline: int, at: int, cycle: int) -> None:
-        """Note that all cycles from one on, which an instruction could have taken, are taken up to another one."""
+        """Note that all cycles of a pipeline from ``at`` up to ``cycle``, exclusive, are taken."""
         if self.full_from[pipeline] <= at <= self.full_to[pipeline]:
             self.full_to[pipeline] = cycle
         elif at >= self.full_to[pipeline]:
@@ -198,9 +201,14 @@ class DataStage:
 
     def replays(self, written: int, cycle: int, replay: bool) -> bool:
         """
-        Return whether a store has to replay its wavefront, because what a copy brings is written in its cycle (D3).
+        Return whether a store must replay its wavefront, because a copy's line is written in the same cycle (D3).
 
-        A replayed wavefront goes first, and the write moves to the next free cycle.
+        A wavefront is replayed once. If the replay meets a write again, the write moves to the next free cycle.
+
+        Args:
+            written: The pipeline of the copies' writes.
+            cycle: The wavefront's cycle.
+            replay: Whether the wavefront is a replay already.
         """
         if self.state_of(written, cycle) == 0:
             return False
@@ -213,12 +221,12 @@ class DataStage:
     # --- returning data ---
 
     def return_data(self, pipeline: int, at: int, cycles: int) -> None:
-        """Reserve the first free cycles of a pipeline for returning data."""
+        """Reserve the first ``cycles`` free cycles of a pipeline, from ``at`` on, for returning data."""
         start = cycle = max(at, self.full_to[pipeline]) if self.full_from[pipeline] <= at else at
         while cycles > 0:
             states = self.states_of(pipeline, cycle)
             shift = 2 * (cycle & WORD_CYCLES)
-            # Whatever takes a cycle has the upper one of its two bits.
+            # Both states of a taken cycle, ``ISSUED`` and ``RETURNING``, have the upper of its two bits set.
             taken = states >> shift & ALL_ISSUED
             if taken == ALL_ISSUED >> shift:
                 cycle += WORD_CYCLES + 1 - (cycle & WORD_CYCLES)
@@ -231,24 +239,33 @@ class DataStage:
             cycles -= 1
             cycle += 1
         if pipeline >= COPY_WRITES * self.sms and start >= self.full_to[pipeline]:
-            # What copies write, and zeros, take every cycle from the first one looked at.
+            # Nothing else takes cycles of these pipelines, so all cycles from ``start`` to here are taken.
             if start > self.full_to[pipeline]:
                 self.full_from[pipeline] = start
             self.full_to[pipeline] = cycle
 
     def pass_return(self, sm: int, at: int, wavefronts: int) -> int:
         """
-        Let data that returns to an SM through its L1 pass the data stage (D3).
+        Pass data that returns to an SM through its L1, and arrives at a cycle, through the data stage (D3).
 
         Returns:
-            The cycle at which it can be used: that of its arrival, and what it waits for the data stage.
+            The cycle at which the data can be used: its arrival, or later if it waits for the data stage.
         """
         cycles = self.count_wavefronts(wavefronts)
         self.return_data(sm, at, cycles)
         return max(at, self.last + 1 - cycles)
 
     def note_load(self, sm: int, warp: int, board: int, passes: int, landed: int) -> None:
-        """Note a load that holds a scoreboard: until when its data passes the data stage, and when it is used."""
+        """
+        Add a load to those in flight of an SM.
+
+        Args:
+            sm: The SM.
+            warp: Its warp.
+            board: The scoreboard that it holds.
+            passes: Last cycle of the data stage that its data takes.
+            landed: Cycle at which its data can be used.
+        """
         place = sm * LOADS_IN_FLIGHT + self.next_load[sm] % LOADS_IN_FLIGHT
         self.load_board[place], self.load_warp[place] = warp + board, warp
         self.load_passes[place], self.load_landed[place] = passes, landed
@@ -256,7 +273,7 @@ class DataStage:
         self.first_load[sm] = max(self.first_load[sm], self.next_load[sm] - LOADS_IN_FLIGHT)
 
     def move_returns(self, pipeline: int, at: int, moved: int) -> None:
-        """Move returning data whose cycles an instruction took (``lost``) to the next free ones from a cycle on."""
+        """Move returning data that lost ``moved`` cycles (``lost``) to the next free cycles from ``at`` on."""
         last = self.last
         for place in range(moved):
             self.return_data(pipeline, at, 1)
@@ -266,15 +283,15 @@ class DataStage:
 
     def delay_loads(self, sm: int, moved: int) -> None:
         """
-        Delay returning loads that lost a cycle of the data stage.
+        Delay returning loads that lost cycles of the data stage.
 
         When an instruction takes a cycle that was reserved for returning data, that data moves to the next free cycle.
-        Returning data stays in order, so every later load of this SM moves back too, up to the next idle cycle; where
-        stores follow a burst of loads that adds up.
+        Returning data stays in order, so every later load of this SM moves back too, up to the next idle cycle. The
+        delays add up if stores follow a burst of loads.
 
-        Not modelled: arithmetic that waits for a load and has issued ahead of the clock, copies through the L1, and
-        what passes while an instruction at the head of the SM's queue waits (``block``). What is logged of a load is
-        what was foreseen when it issued.
+        Not modelled: delays of cp.async.ca, of arithmetic that waits for a load and has issued ahead of the clock, and
+        of data that returns while an instruction blocks the head of the SM's queue (``block``). The log keeps the
+        arrival that was expected when the load issued.
         """
         base, first = sm * LOADS_IN_FLIGHT, self.first_load[sm]
         while first < self.next_load[sm] and self.load_passes[base + first % LOADS_IN_FLIGHT] < self.calendar.cycle:
@@ -297,7 +314,7 @@ class DataStage:
     # --- writes of copies to shared memory ---
 
     def add_write(self, sm: int, at: int, sectors: int) -> None:
-        """Note a line of which a copy writes some sectors at a cycle; nothing where stores do not meet them."""
+        """Note that a copy writes sectors of a line to shared memory at a cycle, if writes delay stores at all."""
         if self.fill_bytes:
             place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
             self.to_write[place] = at << LINE_BITS | sectors
@@ -305,9 +322,12 @@ class DataStage:
 
     def writes_of_copies(self, sm: int, at: int) -> int:
         """
-        Reserve cycles for what copies write to an SM's shared memory from a cycle on (D3).
+        Reserve cycles for the lines that copies write to an SM's shared memory from a cycle on (D3).
 
-        It is looked at when something is stored, as nothing else asks for it; return the pipeline of the writes.
+        Only stores need these reservations, so they are made when a store issues.
+
+        Returns:
+            The pipeline of the writes.
         """
         pipeline = COPY_WRITES * self.sms + sm
         for number in range(max(self.writes_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):
@@ -320,9 +340,12 @@ class DataStage:
 
     def lines_of_copies(self, sm: int, at: int) -> int:
         """
-        Reserve cycles for the lines that copies write to an SM from a cycle on, in which no zeros are written (D3).
+        Reserve the cycles from a cycle on in which copies write lines to shared memory, and zeros must wait (D3).
 
-        A cycle for a line, be it in parts, whose writes take all banks; return the pipeline of these cycles.
+        A whole line takes all banks for one cycle. Sectors of partly written lines add up to whole lines.
+
+        Returns:
+            The pipeline of these cycles.
         """
         pipeline = ZERO_WRITES * self.sms + sm
         for number in range(max(self.lines_noted[sm], self.writes_next[sm] - TO_WRITE), self.writes_next[sm]):

@@ -1,11 +1,11 @@
 """
-The L1 of each SM: tag lookup of requests, and the misses that it reads from the L2.
+The L1 of each SM: tag lookup of requests, and reads of missing sectors from the L2.
 
-In silicon: the part of the unified memory of an SM that resident CTAs do not use as shared memory (D12).
+In silicon: the part of an SM's unified memory that resident CTAs do not use as shared memory (D12).
 Figures: ``l1_lines``, ``load_hit``, ``l1_line_interval``.
-State: the lines of each SM's L1; when the way of lines that loads lack is free (a pipeline of the data stage).
-Timing: data is there a hit's latency after the lookup. Sectors that are missing leave at the SM's port as one request.
-Lines that a load lacks come one every ``l1_line_interval`` cycles.
+State: the lines of each SM's L1. The cycles in which missing lines return to loads are a pipeline of the data stage.
+Timing: on a hit, data arrives the hit latency after the lookup. The missing sectors of a request leave together at the
+SM's port. Missing lines return to loads one every ``l1_line_interval`` cycles.
 
 >>> from doubles.by_hand import Memory, quiet
 >>> l1 = quiet(memory=Memory([(4, ((7, 0b1111),))])).l1
@@ -33,26 +33,27 @@ class L1:
     """
     The L1s of all SMs.
 
-    A request is its place in the columns of requests, and the line that its lines count from.
+    A request is identified by its index in the columns of requests and by ``base``, the line number from which its
+    lines are counted.
 
     Attributes:
-        sectors: Sectors that each SM's copies and loads ask for.
-        brought: Lines that the lookup before read from the L2.
-        coming: Lines that it lacked, or that were still on their way.
+        sectors: For each SM, the sectors that its copies and loads requested.
+        brought: Lines that the last lookup read from the L2.
+        coming: Lines that the last lookup missed or found still in flight.
     """
 
     def __init__(
         self, figures: "Figures", data: "Data", data_stage: DataStage, crossbar: Crossbar, sampled: L2Sampled
     ) -> None:
         """
-        Build them.
+        Build empty L1s.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             data: The lines and sectors of all requests.
-            data_stage: What has the way of lines that loads lack.
+            data_stage: The data stages, with the pipelines of returning lines.
             crossbar: The ports of the SMs.
-            sampled: The L2 where its hits are known beforehand, with the one that is simulated below it.
+            sampled: The L2 of a sample, whose ``l2`` is the L2 that is simulated line by line.
         """
         self.most_lines, self.load_hit, self.line_interval = (
             figures.l1_lines,
@@ -69,7 +70,7 @@ class L1:
         self.sectors, self.brought, self.coming = zeros(self.sms), 0, 0
 
     def lacked(self, sm: int, request: int, base: int) -> int:
-        """Return how many lines an SM's L1 lacks of those that a request looks up, be it some sectors of them."""
+        """Return how many lines of a request miss at least one requested sector in an SM's L1."""
         cache, count = self.caches[sm], 0
         for touched in range(self.touched[request], self.touched[request + 1]):
             slot = cache.lookup(self.line[touched] + base)
@@ -79,18 +80,18 @@ class L1:
 
     def look_up(self, sm: int, request: int, base: int, at: int, issued: int, hit: int, interval: int) -> int:  # noqa: PLR0917 - in C all are
         """
-        Look the lines of a request up and read what is missing; return the cycle of the last one's data.
+        Look up the lines of a request and read missing sectors from the L2; return when the last data arrives.
 
         Not modelled: MSHRs, a limit on the misses of loads in flight (D24).
 
         Args:
             sm: The SM.
-            request: The request.
-            base: The line that its lines count from.
+            request: Index of the request.
+            base: Line number from which its lines are counted.
             at: Cycle of the lookup.
             issued: Cycle of the issue.
-            hit: Latency of a hit.
-            interval: Cycles from one missing line to the next.
+            hit: Latency of a hit, cycles.
+            interval: Cycles from one missing line to the next; 0 if they are not limited.
         """
         done, asked = at + hit, self.asked[request]
         self.brought = self.coming = 0
@@ -120,7 +121,7 @@ class L1:
         return done
 
     def read_missing(self, sm: int, request: int, base: int, at: int, issued: int, missing: int, interval: int) -> int:  # noqa: PLR0917 - in C all are
-        """Read the sectors of a request that the L1 lacks from the L2; return when the last line has passed."""
+        """Read a request's missing sectors from the L2; return the cycle at which the last line has arrived."""
         self.l2.sectors += missing
         start = self.crossbar.inject(sm, at, missing * SECTOR_BYTES)
         self.sampled.has_twin = False
@@ -143,11 +144,12 @@ class L1:
 
     def pass_line(self, sm: int, at: int, interval: int) -> int:
         """
-        Let a line that a load lacks pass to its SM, in the first free cycles; return when it has come.
+        Reserve the first free cycles in which a missing line returns to its SM; return the cycle of its arrival.
 
-        A cycle each, with one sector or two. A line alone comes no later: latencies are measured with one.
+        A line takes ``interval`` cycles, whether one sector is read or two. A single line arrives no later than ``at``,
+        because latencies are measured with single lines.
 
-        Not modelled: copies through the L1, of which a line takes 1.2 to 2.3 cycles, and loads of the epilogue (D3).
+        Not modelled: lines of cp.async.ca, which take 1.2 to 2.3 cycles, and of the epilogue's loads (D3).
         """
         if interval == 0:
             return at
