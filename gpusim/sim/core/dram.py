@@ -1,13 +1,13 @@
 """
-DRAM: channels of banks, the refresh that makes lines late, and the latency of a miss.
+DRAM: channels of banks, bus turnaround, refresh, and the latency of a miss.
 
-In silicon: HBM or GDDR stacks behind the L2. A channel transfers one access after the other; a bank is busy for a time
-with each; a channel that writes has to turn its bus round.
+In silicon: HBM or GDDR behind the L2. A channel transfers one access after another. Each access occupies its bank for a
+time. A channel that changes from reads to writes turns its bus around.
 Figures: ``dram_*`` of ``Figures``: bandwidth, channels, banks, latencies, refresh.
-State: when each bank and each channel is free, the writes that a channel gathers, the generator of latencies.
-Timing: an access begins when its bank and then its channel are free, in order of issue. Its data is there a latency
-later, drawn from those measured, and later still while its part of DRAM is refreshed. Begins are thousandths of a
-cycle, arrivals cycles.
+State: when each bank and each channel is free, the writes that a channel gathers, the random generator of latencies.
+Timing: an access begins when its bank and then its channel are free, in order of issue. Its data arrives a latency
+later, drawn from the measured latencies, and later still if its part of DRAM is in refresh. Begins of transfers are
+thousandths of a cycle, arrivals are cycles.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
 def hashed(number: int) -> int:
     """
-    Return a hash of a number, spread as if at random.
+    Return a pseudo-random hash of a number, for example of a line's.
 
-    The bits above those that a product has room for tell tensors and waves apart, and enter in the second turn: equal
-    lines of two tensors are no likelier to have one hash than others.
+    The low 31 bits are hashed first, because the product must fit into 63 bits. The higher bits, which tell tensors and
+    waves apart, enter in the second round. So lines of two tensors with equal low bits collide no more often than any
+    two lines.
     """
     mixed = (number & HASHED_BITS) * HASH
     mixed = ((mixed ^ mixed >> HASH_SHIFT ^ number >> HASHED_WIDTH) & HASHED_BITS) * HASH
@@ -55,18 +56,18 @@ def hashed(number: int) -> int:
 
 
 class Dram:
-    """DRAM of a chip, or of a part of one; ``read_bytes`` counts what the whole chip reads."""
+    """The DRAM of a chip, or a sample's part of it; ``read_bytes`` is scaled to the whole chip."""
 
     def __init__(self, figures: "Figures", share: int) -> None:
         """
         Build channels and banks.
 
-        A part of the chip has a part of the channels, a whole number of them. Where rounding gives it too many or too
-        few, their banks are busy for as much longer or shorter.
+        A sample has its part of the channels, rounded to a whole number. The time for which an access occupies a bank
+        is scaled to make up for the rounding.
 
         Args:
-            figures: Those of the machine.
-            share: SMs that each simulated one stands for.
+            figures: The machine's figures.
+            share: SMs of the chip for each simulated SM.
         """
         self.share, self.rate = share, figures.dram_bytes_per_kilocycle
         self.channels = max(1, (figures.dram_channels + share // 2) // share)
@@ -90,15 +91,15 @@ class Dram:
         self.draw, self.unnumbered, self.read_bytes = 0, 0, 0
 
     def transfer_time(self, size: int) -> int:
-        """Return the time for which a channel transfers some bytes, in thousandths of a cycle."""
+        """Return the time that a channel takes to transfer ``size`` bytes, in thousandths of a cycle."""
         return size * self.share * self.channels * MILLI * MILLI // self.rate
 
     def bank_of(self, line: int) -> int:
-        """Return the bank of a line: a hash spreads lines as if at random, whatever their stride (D6)."""
+        """Return the bank of a line: a hash spreads lines over banks at random, whatever their stride (D6)."""
         return hashed(line) % self.banks
 
     def next_bank(self) -> int:
-        """Return the bank of a line whose number is not known: each bank in turn."""
+        """Return a bank for a line whose number is not known: each bank in turn."""
         self.unnumbered += 1
         return self.unnumbered % self.banks
 
@@ -108,17 +109,17 @@ class Dram:
 
     def occupy(self, bank: int, at: int, size: int, writes: int) -> int:
         """
-        Let a bank serve an access and its channel transfer it, each in order of issue (D6).
+        Occupy a bank with an access and its channel with the transfer, each in order of issue (D6).
 
-        Parts of a line take their part of the bank's time: they come with others of its row. A channel gathers writes
-        before it turns round for them. Reads wait for both turns where it has gathered as many as it writes at a time,
-        or where the first write has waited for too long.
+        An access to part of a line takes that part of the bank's time, because other parts of its row come with it. A
+        channel gathers writes before it turns its bus. A read waits for both turns of the bus if the channel has
+        gathered ``most_gathered`` bytes of writes, or if the first of them has waited for ``longest_wait``.
 
         Args:
             bank: The bank.
             at: Cycle of the issue.
             size: Bytes.
-            writes: 1 for a write.
+            writes: 1 for a write, 0 for a read.
 
         Returns:
             When the transfer begins, in thousandths of a cycle.
@@ -146,7 +147,7 @@ class Dram:
         return begin
 
     def transfer(self, bank: int, issued: int, size: int) -> int:
-        """Read some bytes for each SM that the simulated one stands for; return when that begins, in thousandths."""
+        """Transfer a read of ``size`` bytes, and count it; return when it begins, in thousandths of a cycle."""
         self.read_bytes += size * self.share
         return self.occupy(bank, issued, size, writes=0)
 
@@ -155,30 +156,30 @@ class Dram:
         Read bytes of a line; return the cycle at which they reach an SM.
 
         Args:
-            line: Number of the line, whose part of DRAM may be in refresh.
+            line: Number of the line; it tells whether its part of DRAM is in refresh.
             bank: Its bank.
-            start: When the L2 asks for it, in thousandths of a cycle.
+            start: When the L2 requests it, in thousandths of a cycle.
             size: Bytes.
-            issued: Cycle of the issue, in whose order accesses are served.
+            issued: Cycle of the issue; accesses are served in order of issue.
         """
         return self.arrival(line, max(start, self.transfer(bank, issued, size)) // MILLI)
 
     def read_unnumbered(self, start: int, size: int, issued: int) -> int:
-        """Read bytes of a line whose number is not known, of a region of its own; return as ``read`` does."""
+        """Read bytes of a line whose number is not known, as if it had a region of its own; return as ``read``."""
         bank = self.next_bank()
         return self.read(self.unnumbered * self.region_lines, bank, start, size, issued)
 
     def write_line(self, issued: int) -> int:
-        """Write a line; return when there is room among the writes that its channel gathers, in thousandths."""
+        """Write a line; return when its channel has room among the writes it gathers, in thousandths of a cycle."""
         begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
         return begin - self.gathering if self.most_gathered else 0
 
     def arrival(self, line: int, at: int) -> int:
         """
-        Return the cycle at which a line that is read from a cycle on reaches its SM, or one on the side of its home.
+        Return the cycle at which a line reaches an SM on the side of its home, if DRAM begins to read it at a cycle.
 
-        Where it is known which lines a refresh delays, each read takes a latency of its own, drawn from those on time
-        about their median, and what is left of its part's refresh. Elsewhere it is drawn from the distribution of all.
+        If the machine's refresh is known, the latency is drawn evenly about the median of reads that meet no refresh,
+        and what is left of the refresh of the line's part is added. Else it is drawn from the latencies of all misses.
         """
         self.draw = (self.draw * MULTIPLIER + INCREMENT) % MODULUS
         draw = self.draw * MILLI // MODULUS
@@ -188,10 +189,10 @@ class Dram:
 
     def refresh_left(self, line: int, at: int) -> int:
         """
-        Return the cycles until the part of DRAM that holds a line answers again (D6).
+        Return the cycles until the refresh of the part of DRAM that holds a line is over; 0 if there is none (D6).
 
-        Parities of some bits of its number say which of its region's parts holds a line. Each part is refreshed once in
-        a period, at a phase of its own.
+        A region of lines lies in several parts. The parities of the bits of a line's number under ``part_masks`` select
+        the part. Each part is refreshed once in a period, at a phase of its own.
         """
         tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
         part = own // self.region_lines
@@ -200,7 +201,7 @@ class Dram:
         return max(0, self.refresh - (at + hashed(tensor << PART_BITS | part)) % self.period)
 
     def quantile(self, draw: int) -> int:
-        """Return the latency that as many of a thousand misses have at most: measured at five places."""
+        """Return the quantile of a miss's latency at ``draw`` per mille, interpolated between five measured ones."""
         if draw < 500:
             return self.least + (self.median - self.least) * draw // 500
         if draw < 900:

@@ -1,14 +1,15 @@
 """
 The L2, line by line: lookups, misses to DRAM, the merge table, and the two partitions.
 
-In silicon: slices in two partitions, one on each side of the chip. A line has its home on one side; SMs of the other
-side read a copy of it, which crosses the chip when it is first asked for. Requests of a GPC for sectors that are on
-their way are merged.
+In silicon: slices in two partitions, one on each side of the chip. A line has its home on one side. SMs of the other
+side read a copy, which crosses the chip when the line is first requested there. Requests of one GPC for the same
+sectors are merged while the line is in flight.
 Figures: ``l2_lines``, ``l2_near``, ``l2_far``, ``l2_far_percent``, ``l2_reach``, ``l2_crossing``, ``home_bits``,
 ``most_merged``, ``merge_window``.
-State: the lines; for each line and GPC the last request and how many were merged with it; how near and far alternate.
-Timing: a request arrives a hit's latency after the arbiter grants it. A miss arrives when DRAM has it, and the copy of
-the other side a hop later. A merged request is granted in its turn, but takes none of the bandwidth.
+State: the lines; for each line and GPC, the last request that was looked up and how many were merged with it; the
+counter by which near and far hits alternate.
+Timing: a hit arrives its latency after the arbiter grants the request. A miss arrives when DRAM delivers it, and a line
+that crosses the chip a hop latency later. A merged request waits for its grant, but takes no bandwidth.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -50,18 +51,18 @@ if TYPE_CHECKING:
 
 
 def dealt(values: "Sequence[int]", count: int) -> "Column":
-    """Return a column in which some values, in their order, fill as many places each as the others."""
+    """Return a column of ``count`` places over which the values are spread evenly, in their order."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
 
 
 class L2:
     """
-    The L2 of a chip whose lines are simulated; where hits are known beforehand, ``L2Sampled`` stands on its lines.
+    The L2 of a chip whose lines are simulated. ``L2Sampled`` uses its lines, its arbiter and its DRAM.
 
     Attributes:
         sectors: Sectors that SMs read from it.
-        looked_up: Sectors that are looked up in it: those read and not merged, and those that the other side is asked
-            for.
+        looked_up: Sectors that are looked up in it: reads that are not merged, and sectors that one partition requests
+            from the other.
         written_back: Bytes of modified lines that the whole chip wrote to DRAM.
     """
 
@@ -78,15 +79,15 @@ class L2:
         """
         Build the L2.
 
-        TPCs lie in turn on both sides of the chip where no groups are known.
+        If groups are unknown, TPCs alternate between the two sides of the chip.
 
         Args:
-            figures: Those of the machine.
-            arbiter: What grants requests.
-            dram: What misses are read from.
-            sms: Simulated SMs.
-            groups: Group of each SM that the figures know; all are of one GPC where it is empty.
-            simulated: Whether lines are simulated; else there is no merge table.
+            figures: The machine's figures.
+            arbiter: The arbiter that grants requests.
+            dram: The DRAM that serves misses.
+            sms: Number of simulated SMs.
+            groups: Group of each SM; if it is empty, all SMs are in one GPC.
+            simulated: Whether lines are simulated; a sample's L2 has no merge table.
         """
         self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
         self.hop, self.home_bits, self.most_lines = figures.l2_crossing, figures.home_bits, figures.l2_lines
@@ -99,12 +100,13 @@ class L2:
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
         self.side = array("q", sides)
         self.lines, self.next_line = Lines(self.most_lines + LINES_AT_ONCE), OUTPUT_LINES
-        # Of each line and GPC: until when requests are merged, in thousandths, which sectors, and how many were.
+        # For each line and GPC: until when requests are merged, in thousandths of a cycle; the sectors requested; and
+        # how many requests one lookup has served.
         self.merge_table = pages(self.gpcs * (self.most_lines + LINES_AT_ONCE + 2) if simulated else 2)
         self.turn, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
 
     def hit_latency(self, sm: int) -> int:
-        """Return the latency of an SM's next request: near and far alternate in the machine's proportion (D5)."""
+        """Return the hit latency of an SM's next request: near and far alternate in a fixed proportion (D5)."""
         self.turn += self.far_percent
         if self.turn >= PERCENT:
             self.turn -= PERCENT
@@ -112,27 +114,28 @@ class L2:
 
     def is_far(self, sm: int, line: int) -> bool:
         """
-        Return whether the home of a line is the partition on the other side of the chip from an SM (D5).
+        Return whether a line's home is the partition on the other side of the chip from an SM (D5).
 
-        The parity of some bits of its number says which is.
+        The parity of the ``home_bits`` of the line's number is the side of its home.
         """
         return self.far_percent > 0 and parity(line & self.home_bits) != self.side[sm]
 
     def read(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
         """
-        Look up sectors of the line in a slot, read what is missing from DRAM; return the cycle of their arrival (D11).
+        Look up sectors of the line in a slot, and read misses from DRAM; return the cycle of their arrival (D11).
 
-        A request is merged with the last one of its GPC for the line that was not, if that was for the same sectors,
-        and waits for DRAM or was charged a moment before; at most ``most_merged`` are. All wait for their grant first,
-        whatever their SM's share: requests that come while the L2 is behind are no nearer to one another. Data that is
-        on its way from DRAM or across the chip serves until the L2 has it, a hit's latency before an SM does. Other
-        sectors of the line are looked up on their own, though they come with it.
+        One lookup serves up to ``most_merged`` requests of a GPC for the same sectors of a line. A request is merged if
+        the line is still in flight from DRAM or across the chip, or if it follows the lookup within ``merge_window``.
+        A line is in flight until the L2 has it, a hit latency before an SM does. A request for other sectors is looked
+        up, though the line arrives whole, and takes the merge table's entry. Whether requests are merged follows from
+        the common turn of all SMs (``turn``), not from their shares: requests that wait together for a busy L2 are not
+        merged for that.
 
         Args:
             sm: The SM.
-            slot: Slot of the line, which was allocated on a miss.
-            mask: Its sectors that are asked for.
-            start: When the request comes to the L2, in thousandths of a cycle.
+            slot: Slot of the line; a missing line is already allocated.
+            mask: The sectors requested.
+            start: When the request reaches the L2, in thousandths of a cycle.
             issued: Cycle of the issue.
         """
         lines, arbiter = self.lines, self.arbiter
@@ -160,8 +163,8 @@ class L2:
             lines.ready[slot] = ready
             lines.held[slot] = WHOLE_LINE
         if far:
-            # What its partition sees for the first time comes from the other one, which looks it up, too. The line
-            # crosses whole, though its parts are looked up.
+            # Sectors that this side requests for the first time are looked up at their home, too. The line crosses
+            # whole on the first request, though only the requested sectors are looked up.
             if lines.seen[slot] == 0:
                 lines.crossed[slot] = max(lands - self.reach[sm], ready) + self.hop
             self.looked_up += sectors_in(mask & ~lines.seen[slot])
@@ -173,21 +176,21 @@ class L2:
         return lands
 
     def read_dram(self, line: int, start: int, size: int, issued: int) -> int:
-        """Read bytes of a line from DRAM and let the arbiter take them in; return the cycle of their arrival."""
+        """Read bytes of a line from DRAM and write them into the L2; return the cycle of their arrival."""
         arrived = self.dram.read(line, self.dram.bank_of(line), start, size, issued)
         return max(arrived, self.arbiter.fill(issued, size) // MILLI)
 
     def merge_entry(self, sm: int, slot: int) -> int:
-        """Return the entry of the merge table for an SM's GPC and the line in a slot."""
+        """Return the index in the merge table for an SM's GPC and the line in a slot."""
         return slot // SLOT_WIDTH * self.gpcs + self.gpc[sm]
 
     def clear_merges(self, slot: int) -> None:
-        """Let no request for a new line be merged with those for the line that was in its slot before."""
+        """Clear the merge table of a slot: no request for its new line is merged with one for its old line."""
         for gpc in range(self.gpcs):
             self.merge_table[slot // SLOT_WIDTH * self.gpcs + gpc] = 0
 
     def store_line(self, issued: int) -> int:
-        """Allocate a line that is stored whole; return when there is room for it, in thousandths of a cycle."""
+        """Allocate a line that is stored whole; return when the L2 has room for it, in thousandths of a cycle."""
         self.next_line += 1
         slot = self.lines.allocate(self.next_line)
         self.lines.dirty[slot] = 1
@@ -195,10 +198,10 @@ class L2:
 
     def make_room(self, issued: int) -> int:
         """
-        Evict the least recently used line where there are too many; a modified one is written to DRAM.
+        Evict the least recently used line if the L2 is over its capacity, and write it to DRAM if it is modified.
 
         Returns:
-            When DRAM has room for it, in thousandths of a cycle.
+            When DRAM has room for that write, in thousandths of a cycle; 0 if nothing is written.
         """
         lines, room = self.lines, 0
         if lines.count > self.most_lines:

@@ -1,12 +1,12 @@
 """
-The way into the L2: each SM's port to the crossbar, and the arbiter that shares the L2's bandwidth out.
+The path into the L2: each SM's port to the crossbar, and the arbiter that divides the L2's bandwidth.
 
-In silicon: an SM injects requests into the crossbar at its port; the slices of the L2 serve those of all SMs.
+In silicon: an SM injects requests into the crossbar at its port; the L2's slices serve the requests of all SMs.
 Figures: ``l2_port_bytes``, ``l2_bytes``, ``l2_write_bytes``, ``l2_read_percent``, ``l2_fill_percent``, ``cpc_percent``.
-State: when each port is free; for reads and for stores the backlog of the L2, and of its shares.
-Timing: a request leaves its port behind the earlier ones of its SM, at the port's rate. The L2 serves requests in order
-of issue, at its own rate. Reads and stores have a way each, and each way a weighted fair share for SMs of large CPCs
-and one for those of small ones. Times are thousandths of a cycle.
+State: when each port is free; the L2's backlog of reads and of stores, each in total and for each share.
+Timing: a request leaves its port behind earlier requests of its SM, at the port's rate. The L2 serves requests in order
+of issue, at its own rate. Reads and stores are two ways. The bandwidth of each way is divided into two weighted fair
+shares: one for the SMs of large CPCs, one for those of small CPCs. Times are thousandths of a cycle.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 
 def gpcs_of(figures: "Figures", sms: int, groups: "Sequence[int]") -> "Column":
-    """Return the GPC of each SM; all are of one where no groups are known."""
+    """Return the GPC of each SM; without groups all SMs are in GPC 0."""
     return array("q", [figures.gpcs[group] for group in groups] or [0] * sms)
 
 
 def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
     """
-    Return 1 for each SM of a whole chip whose CPC has fewer TPCs than others, and 0 for these.
+    Return for each SM of a whole chip whether its CPC has fewer TPCs than the others: 1 or 0.
 
-    Of a GPC of ``tpcs_beside`` TPCs those of some places (``small_cpcs``) are of such a CPC.
+    Only GPCs with ``tpcs_beside`` TPCs have such a CPC; ``small_cpcs`` are the places of its TPCs within the GPC.
     """
     small = zeros(len(gpc))
     for group in range(max(gpc) + 1):
@@ -51,20 +51,19 @@ def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
 
 
 class Crossbar:
-    """The ports at which SMs inject reads. ``Stores`` has the same ports for stores, and keeps two of the columns."""
+    """The ports at which SMs inject reads. ``Stores`` sends stores through them and writes two of the columns."""
 
     def __init__(self, figures: "Figures", sms: int) -> None:
         """Build a port for each SM."""
         self.port_bytes = figures.l2_port_bytes
-        # When a port is free for a read, and for a store; when the L2 has taken the SM's last store.
+        # When each port is free for a read, and for a store; when the L2 has taken the SM's last store.
         self.read_free, self.store_free, self.stored_at = zeros(sms), zeros(sms), zeros(sms)
 
     def inject(self, sm: int, at: int, size: int) -> int:
         """
-        Queue a read of some bytes at its SM's port; return when it leaves, in thousandths of a cycle.
+        Queue a read of ``size`` bytes at its SM's port; return when it leaves, in thousandths of a cycle.
 
-        Stores take the same way: a read leaves behind those injected before it, and waits with them where the L2 has
-        not taken them.
+        A read leaves behind the SM's earlier stores, and not before the L2 has taken them.
         """
         start = max(at * MILLI, self.read_free[sm], self.store_free[sm], self.stored_at[sm])
         self.read_free[sm] = start + size * MILLI // self.port_bytes
@@ -73,10 +72,10 @@ class Crossbar:
 
 class L2Arbiter:
     """
-    Shares the L2's bandwidth out, to reads and stores (ways), and of each way to SMs of large and of small CPCs.
+    Divides the L2's bandwidth between SMs of large and of small CPCs, for reads and for stores (two ways).
 
-    A backlog is what the L2 has to do for a way or for a share. It lies in two columns: when it will be done, in
-    thousandths of a cycle, and parts of a thousandth.
+    A backlog is the time that the L2 still needs for the requests of a way or of a share. Two columns hold it: the time
+    at which it ends, in thousandths of a cycle, and a fraction of a thousandth in units of 1/64.
     """
 
     def __init__(self, figures: "Figures", sms: int, share: int, groups: "Sequence[int]") -> None:
@@ -84,20 +83,20 @@ class L2Arbiter:
         Build the arbiter.
 
         Args:
-            figures: Those of the machine.
-            sms: Simulated SMs.
-            share: SMs that each simulated one stands for.
-            groups: Group of each SM that the figures know; empty where none is known.
+            figures: The machine's figures.
+            sms: Number of simulated SMs.
+            share: SMs of the chip for each simulated SM.
+            groups: Group of each SM; empty if groups are unknown.
         """
         self.share = share
-        # Of some SMs of a chip it is not known which are missing of a GPC.
+        # If only some SMs of a chip are simulated, the CPC of an SM is not known.
         whole = len(groups) == figures.placed_sms
         gpc = gpcs_of(figures, sms, groups)
         self.small_cpc = small_cpcs(gpc, figures) if whole and groups else zeros(sms)
         self.way_bytes = array("q", [figures.l2_bytes, figures.l2_write_bytes])
         small = figures.cpc_percent * sum(self.small_cpc)
         shares = [PERCENT * sms - small, small]
-        # What a request takes of its share's time, over what it takes of all.
+        # For each share: the time that a request takes at the share's bandwidth, over its time at the way's.
         takes = [(PERCENT * sms << PART) // own if own else 0 for own in shares]
         self.share_takes = array("q", takes * WAYS)
         self.read_takes = (figures.l2_bytes * figures.l2_read_percent << PART) // (figures.l2_write_bytes * PERCENT)
@@ -106,25 +105,31 @@ class L2Arbiter:
 
     def grant(self, way: int, sm: int, start: int) -> int:
         """
-        Return when the L2 comes to a request, after those that were issued before it, in thousandths of a cycle.
+        Return when the L2 begins to serve a request, in thousandths of a cycle, without adding it to the backlog.
 
-        Where a way has more to do than it can, its shares take turns, so that SMs of small CPCs get more: a request
-        waits until those of its share are served, or all are.
+        A request waits until the earlier requests of its share are served, or those of the whole way, if that is
+        sooner. So an SM of a small CPC gets more of a busy L2 than one of a large CPC.
+
+        Args:
+            way: ``READ`` or ``STORE``.
+            sm: The SM.
+            start: When the request reaches the L2, in thousandths of a cycle.
         """
         return max(start, min(self.done[way], self.done[WAYS + SHARES * way + self.small_cpc[sm]]))
 
     def request(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
-        """Queue a request of some bytes at the L2; return when it is granted, in thousandths of a cycle."""
+        """Grant and charge a request of ``size`` bytes; return when it is granted, in thousandths of a cycle."""
         granted = self.grant(way, sm, start)
         self.charge(way, sm, issued, size)
         return granted
 
     def charge(self, way: int, sm: int, issued: int, size: int) -> None:
         """
-        Add a request of some bytes to the backlog of its way, and of its SM's share.
+        Add a request of ``size`` bytes to the backlog of its way and of its SM's share.
 
         L2 bandwidth is divided between small and large CPCs (weighted fair share). If one class is idle, the other gets
-        all of it: its backlog becomes the way's. Reads take some of the bandwidth for stores, too.
+        all of it: its backlog is set to the way's, at the share's bandwidth. Reads take some of the stores' bandwidth,
+        too.
         """
         now, first = issued * MILLI, WAYS + SHARES * way
         takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
@@ -138,32 +143,32 @@ class L2Arbiter:
             self.charge_stores(now, takes * self.read_takes >> PART)
 
     def backlog(self, own: int, now: int) -> int:
-        """Return the backlog of a way or a share, in parts of thousandths of a cycle."""
+        """Return the backlog of a way or a share at time ``now``, in 64ths of a thousandth of a cycle."""
         free = self.done[own]
         return (free - now << FINE) + self.part[own] if free >= now else 0
 
     def set_backlog(self, own: int, now: int, backlog: int) -> None:
-        """Set the backlog of a way or a share."""
+        """Set the backlog of a way or a share at time ``now``, in 64ths of a thousandth of a cycle."""
         self.done[own] = now + (backlog >> FINE)
         self.part[own] = backlog & FINE_MASK
 
     def charge_stores(self, now: int, takes: int) -> None:
-        """Add what no SM stores to the backlog of stores, and of both its shares, in parts of thousandths."""
+        """Add time that no SM's store takes to the backlog of stores and of both its shares; units as ``backlog``."""
         self.set_backlog(STORE, now, self.backlog(STORE, now) + takes)
         for own in range(WAYS + SHARES * STORE, WAYS + SHARES * STORE + SHARES):
             self.set_backlog(own, now, self.backlog(own, now) + takes)
 
     def fill(self, issued: int, size: int) -> int:
         """
-        Let the L2 take what comes from DRAM, in turn with what is stored.
+        Write ``size`` bytes from DRAM into the L2, in turn with the stores.
 
         Returns:
-            When it comes to that, in thousandths of a cycle; 0 where a fill takes nothing.
+            When the L2 begins to, in thousandths of a cycle; 0 if fills take no bandwidth on this machine.
         """
         turn = self.done[STORE] if self.fill_takes else 0
         self.charge_stores(issued * MILLI, size * self.fill_takes >> PART)
         return turn
 
     def all_served(self, way: int) -> int:
-        """Return when the L2 is done with all requests of a way so far, in thousandths of a cycle."""
+        """Return when the L2 has served all requests of a way so far, in thousandths of a cycle."""
         return self.done[way]
