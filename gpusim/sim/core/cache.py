@@ -1,11 +1,12 @@
 """
-Tags of a cache: which lines it holds, which of their sectors, and which line it evicts next.
+Tags of a cache: which lines and sectors it holds, and which line it evicts next.
 
-In silicon: the tag array of an L1 or of the L2, with replacement by least recent use. ``Lines`` is that, line by line;
-``Granules`` is an L2 without timing, whose unit of replacement is what a kernel touches at once (D14).
-Figures: the number of lines or bytes it holds.
-State: slots of lines in a hash, with the order of their uses in a log; or granules in a ring in the order of use.
-Timing: none. ``Lines`` remembers for each line the cycle at which it is there.
+In silicon: the tag array of an L1 or of the L2, with LRU replacement. ``Lines`` is that array, line by line.
+``Granules`` is the L2 of the walk that finds a sample's hits: it has no timing, and replaces granules, which are all
+that a kernel touches at once (D14).
+Figures: the number of lines, or of bytes, that the cache holds.
+State: ``Lines`` has slots in a hash table, and a log of their uses. ``Granules`` is a ring in order of use.
+Timing: none. ``Lines`` stores for each line the cycle at which its data arrives.
 
 >>> lines = Lines(2)
 >>> slots = [lines.touch(line) for line in (7, 8, 7)]
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def sectors_in(mask: int) -> int:
-    """Return the number of sectors, of the four of a line, in a mask."""
+    """Return the number of sectors in the mask of a line's four sectors."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
 
 
 def parts_in(mask: int) -> int:
-    """Return the number of parts, of at most sixteen of a granule, in a mask."""
+    """Return the number of parts in the mask of a granule's parts, which are at most sixteen."""
     pairs = mask - (mask >> 1 & 0x5555)
     fours = (pairs & 0x3333) + (pairs >> 2 & 0x3333)
     eights = fours + (fours >> 4) & 0x0F0F
@@ -47,7 +48,7 @@ def parts_in(mask: int) -> int:
 
 
 def parity(ones: int) -> int:
-    """Return whether a number, of a line as a rule, has an odd number of ones."""
+    """Return the parity of a 64-bit number, usually a line's: 1 if it has an odd number of ones, else 0."""
     ones ^= ones >> 32
     ones ^= ones >> 16
     ones ^= ones >> 8
@@ -58,14 +59,14 @@ def parity(ones: int) -> int:
 
 class Granules:
     """
-    Content of an L2 whose hits are found without timing: granules, and the parts of them that it holds.
+    Content of an L2 whose hits are found without timing: granules, and which of their parts it holds.
 
-    A granule is what is evicted at once; the least recently used one is. Those that are held are a ring in the order of
-    use, which begins and ends at the granule after the last.
+    A granule is the unit of eviction; the least recently used one is evicted. The granules that are held form a ring in
+    order of use. Its sentinel is the row behind those of all granules.
     """
 
     def __init__(self, capacity: int, count: int) -> None:
-        """Hold at most ``capacity`` bytes of ``count`` granules, or one granule that is larger."""
+        """Build an L2 of ``capacity`` bytes for ``count`` granules. A granule larger than that is held alone."""
         slots = pages(GRANULE_WIDTH * (count + 1))
         self.parts, self.size, self.older, self.newer = slots, slots[1:], slots[2:], slots[3:]
         self.turn, self.touched, self.coming = slots[4:], slots[5:], slots[6:]
@@ -74,12 +75,12 @@ class Granules:
         self.held = self.count = 0
 
     def unlink(self, at: int) -> None:
-        """Take a granule out of the ring."""
+        """Remove the granule in row ``at`` from the ring."""
         older, newer = self.older[at], self.newer[at]
         self.newer[older], self.older[newer] = newer, older
 
     def touch(self, granule: int, parts: int, size: int) -> int:
-        """Make parts of a granule, of ``size`` bytes each, the most recently used; return the mask of those missing."""
+        """Touch parts of a granule, each of ``size`` bytes, and make it the newest; return the missing parts."""
         at = GRANULE_WIDTH * granule
         known = self.parts[at]
         missing = parts & ~known
@@ -106,12 +107,14 @@ class Granules:
         self, touched: "Sequence[memoryview[int]]", turn_of: "memoryview[int]", found: "Sequence[memoryview[int]]"
     ) -> None:
         """
-        Touch granules one after the other, and add what each row of touches finds to ``found``, in bytes.
+        Touch granules one after another, and add the bytes that each row requests, misses and so on to ``found``.
 
         Args:
-            touched: Columns of equal length: the row of each touch, the granule, the mask of its parts, a part's size.
-            turn_of: Turn of each row, at least 1. What is touched or missed twice in one is told by the granule.
-            found: By row: bytes asked for; missing; missing, or missed in this turn before; touched first in this turn.
+            touched: Columns of equal length, one entry for each touch: its row in ``found``, the granule, the mask of
+                its parts, and the size of a part in bytes.
+            turn_of: Turn of each row, at least 1. Within a turn, granules remember the parts touched and missed.
+            found: Columns of bytes by row: requested; missing; missing now or earlier in this turn; touched for the
+                first time in this turn.
         """
         row_of, granule_of, parts_of, size_of = touched
         asked, missed, slow, fresh = found
@@ -131,23 +134,23 @@ class Granules:
 
 class Lines:
     """
-    Lines of a cache with the cycle they are there and the sectors held, in order of use: a hash and a log.
+    Lines of a cache, with the sectors held and the cycle at which each line arrives: a hash table and a log of uses.
 
-    Each use of a line is logged. An entry of the log whose line was used again since is stale: the search for the
-    victim skips it, and the log drops it when it is full.
+    Each use of a line is logged. A log entry is stale if its line was used again later. The search for a victim skips
+    stale entries, and a full log drops them.
     """
 
     def __init__(self, most: int) -> None:
-        """Hold at most ``most`` lines."""
+        """Build an empty cache that can hold ``most`` lines."""
         buckets = 1
         while buckets < BUCKETS_A_LINE * most:
             buckets *= 2
         self.mask = buckets - 1
-        self.head = pages(buckets)  # slots from 1 on; 0 where there is none
-        # The integers of a slot lie side by side: whoever finds a line uses most of them.
+        self.head = pages(buckets)  # first slot of each bucket, plus 1; 0 if the bucket is empty
+        # The integers of a slot lie side by side, because most of them are used when a line is found.
         slots = pages(SLOT_WIDTH * (most + 2))
         self.line, self.chain, self.use, self.held, self.ready = slots, slots[1:], slots[2:], slots[3:], slots[4:]
-        # What an L2 remembers that is simulated itself, and one whose hits are known beforehand: no cache is both.
+        # ``L2`` uses the first three columns, ``L2Sampled`` the second three. They share memory: no cache serves both.
         self.dirty, self.seen, self.crossed = slots[5:], slots[6:], slots[7:]
         self.asker, self.lands, self.pending = slots[5:], slots[6:], slots[7:]
         self.free, self.fresh, self.count = -1, 0, 0
@@ -156,24 +159,25 @@ class Lines:
 
     def bucket(self, line: int) -> int:
         """
-        Return the bucket of a line: all its bits count, as tensors and waves differ in high ones only.
+        Return the hash bucket of a line.
 
-        Neighbours in a tensor, which are asked for soon after one another, have neighbouring buckets; those of
-        different tensors and waves lie apart.
+        All bits of its number count, because lines of different tensors and waves may differ in high bits only.
+        Neighbouring lines, which are used soon after one another, have neighbouring buckets; lines of different tensors
+        and waves lie apart.
         """
         block = line >> NEIGHBOURS
         spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * APART
         return (spread << NEIGHBOURS | line & (1 << NEIGHBOURS) - 1) & self.mask
 
     def lookup(self, line: int) -> int:
-        """Look up the tag of a line; return its slot, or -1."""
+        """Look up a line's tag; return its slot, or -1 on a miss."""
         slot = self.head[self.bucket(line)] - 1
         while slot >= 0 and self.line[slot] != line:
             slot = self.chain[slot]
         return slot
 
     def log_use(self, slot: int) -> None:
-        """Make a slot the most recently used."""
+        """Log a use of a slot, which makes it the most recently used one."""
         if self.uses == self.room:
             self.drop_stale_uses()
         self.log[self.uses] = slot
@@ -181,7 +185,7 @@ class Lines:
         self.uses += 1
 
     def drop_stale_uses(self) -> None:
-        """Drop all uses of each line but its last one from the log."""
+        """Keep only the last use of each line in the log."""
         kept = 0
         for at in range(self.oldest, self.uses):
             slot = self.log[at]
@@ -192,13 +196,13 @@ class Lines:
         self.oldest, self.uses = 0, kept
 
     def victim(self) -> int:
-        """Return the least recently used slot; there is one."""
+        """Return the least recently used slot of a cache that is not empty."""
         while self.use[self.log[self.oldest]] != self.oldest:
             self.oldest += 1
         return self.log[self.oldest]
 
     def allocate(self, line: int) -> int:
-        """Add a line that is not there as the most recently used, without sectors; return its slot."""
+        """Allocate a missing line, without sectors, as the most recently used one; return its slot."""
         slot = self.free
         if slot >= 0:
             self.free = self.chain[slot]
@@ -216,7 +220,7 @@ class Lines:
         return slot
 
     def touch(self, line: int) -> int:
-        """Make a line the most recently used, allocated on a miss; return its slot."""
+        """Make a line the most recently used one, and allocate it on a miss; return its slot."""
         slot = self.lookup(line)
         if slot < 0:
             return self.allocate(line)

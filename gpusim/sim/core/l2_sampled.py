@@ -1,13 +1,14 @@
 """
-The L2 of a sample, whose hits a walk through the L2 found beforehand; and every L2's loads of an epilogue.
+The L2 of a sample, whose hits were found before the run by a walk of the grid; and loads of the epilogue in any run.
 
-In silicon: the same L2. A sample simulates some SMs, which stand for all: each request stands for those of several SMs,
-and each line it misses for several that the chip reads (D14). What an epilogue reads was written or read before the
-launch, which the lines of no L2 remember (D10).
-Figures: those of ``L2``; for each status of a request the shares that wait for DRAM, are missed, are looked up.
-State: credits that add the shares up to whole sectors; how much of what came to the L2 was stored, part by part.
-Timing: as the L2's. A request waits for DRAM when its credit is full, and all bytes that a miss stands for are
-transferred at once.
+In silicon: the same L2. A sample simulates some SMs that represent all. Each request represents requests of several
+SMs, and each line that misses represents several lines that the chip reads (D14). Loads of the epilogue are here in
+exact runs, too: their data was written before the launch, so no simulated L2 holds it (D10).
+Figures: those of ``L2``. For each status of a request, the walk gives the parts of its sectors that wait for DRAM, that
+miss, and that are looked up.
+State: credits, which add these parts up to whole sectors; and how much of each part of the L2's content was stored.
+Timing: as in ``L2``. A request waits for DRAM when the credit of waiting sectors covers it. All bytes that a miss
+represents are then transferred at once.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.core.dram import Dram
@@ -47,11 +48,11 @@ if TYPE_CHECKING:
 
 class L2Sampled:
     """
-    Requests to an L2 whose hits are known.
+    Requests to an L2 whose hits are known before the run.
 
     Attributes:
-        status: Status of the request to come, a place in the columns of statuses.
-        has_twin: Whether its copy has a request for other sectors of the line.
+        status: Status of the next request: its index in the columns of statuses. The LSU sets it.
+        has_twin: Whether the next request's copy also requests other sectors of the line. The LSU and the L1 set it.
     """
 
     def __init__(
@@ -61,10 +62,10 @@ class L2Sampled:
         Build it on an L2.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             crossbar: The ports of the SMs.
             l2: The L2, with its lines, its arbiter and its DRAM.
-            share: SMs that each simulated one stands for.
+            share: SMs of the chip for each simulated SM.
             statuses: Columns ``slow``, ``brought``, ``shared`` and ``looked`` of ``Data``.
         """
         self.most_lines, self.share = figures.l2_lines, share
@@ -72,13 +73,13 @@ class L2Sampled:
         self.dram = self.l2.dram
         self.slow, self.stands_for, self.shared_by, self.looked_of = statuses
         self.status, self.has_twin = 0, False
-        # Sectors that wait for DRAM, that are missed, that are merged, that cross the chip; and lines that are brought.
+        # Credits: sectors that wait for DRAM, that miss, that are merged, that cross the chip; lines to read from DRAM.
         self.slow_credit, self.missed_credit, self.merged_credit, self.far_credit = 0, 0, 0, 0
         self.brought_credit = 0
-        # Requests for a line that came after the first, and those of them that it could be merged with.
+        # Later requests for a line, after its first; and how many of these came early enough to be merged with it.
         self.later, self.later_waiting = 2, 1
         self.next_line, self.filled_at, self.came_sectors, self.displaced = OUTPUT_LINES, 0, 0, 0
-        # Sectors that a sample's L2 holds, those of a part of it, and how many of each part's were stored.
+        # Sectors that a sample's L2 holds; sectors of one part of it; and how many of each part's sectors were stored.
         self.held_sectors = self.most_lines * SECTORS_PER_LINE // share
         self.part_sectors, self.last_part = self.held_sectors // PARTS_KEPT + 1, 0
         self.stored_in = zeros(PARTS_KNOWN)
@@ -87,17 +88,18 @@ class L2Sampled:
         """
         Read sectors for an epilogue; return the cycle at which all have arrived (D10).
 
-        What is read for the first time since it was written is looked up on the other side of the chip, too, once, as
-        it is read from DRAM once. What several lines hold is there when the last of them has crossed.
+        Data that is read for the first time since it was written crosses the chip if its home is far. Its far sectors
+        are then looked up on the other side, too, once. If a request has several lines, one of them is assumed to be
+        far.
 
         Args:
             sm: The SM.
-            at: The cycle at which it injects the request.
+            at: Cycle at which it injects the request.
             issued: Cycle of the issue.
-            sectors: How many.
+            sectors: Number of sectors.
             slow: Sectors that wait for DRAM, per mille.
-            missed: Those that are read from it.
-            first: Whether this is the first read.
+            missed: Sectors that are read from DRAM, per mille.
+            first: 1 for the first read of the data, else 0.
         """
         arrived = self.read_known(sm, at, issued, sectors, slow, missed)
         if not first:
@@ -110,7 +112,7 @@ class L2Sampled:
         return arrived + (l2.hop if sectors > SECTORS_PER_LINE or l2.turn < l2.far_percent else 0)
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
-        """Read sectors whose hits and misses are known per mille; return the cycle at which all have arrived."""
+        """Read sectors with known parts of misses (arguments as ``read_output``); return when all have arrived."""
         l2, size = self.l2, sectors * SECTOR_BYTES
         start = l2.arbiter.request(READ, sm, self.crossbar.inject(sm, at, size), issued, size)
         l2.sectors += sectors
@@ -128,10 +130,11 @@ class L2Sampled:
 
     def read(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
         """
-        Look up a line that the walk found or missed; return the cycle of its arrival (D14).
+        Look up a line whose hit or miss the walk found; return the cycle of its arrival (D14).
 
-        The SM that asks first finds the line as its wave does, whole. An SM that asks later waits for the same data.
-        Arguments are those of ``L2.read``, besides ``status`` and ``has_twin``.
+        The SM that requests a line first hits or misses as the walk says, with the whole line. SMs that request it
+        later wait for the same data. The arguments are those of ``L2.read``; ``status`` and ``has_twin`` are set before
+        the call.
         """
         l2, lines, asked = self.l2, self.l2.lines, sectors_in(mask)
         line = lines.line[slot]
@@ -173,12 +176,18 @@ class L2Sampled:
 
     def merge_or_charge(self, sm: int, start: int, issued: int, asked: int) -> int:
         """
-        Return when a request of a sample is granted, which the L2 looks up or merges with others (D14).
+        Return when a request is granted, in thousandths of a cycle; merge it, or charge the L2 with a lookup (D14).
 
-        The request stands for those of several SMs, some of which are merged with others': the part that the walk
-        knows, of as many as later requests of the sample still find the line waiting for DRAM or just looked up. Those
-        take none of the L2's bandwidth. None is merged where its copy has a request for other sectors of the line: of
-        all SMs, each takes the place of the one before (D24).
+        The request represents requests of several SMs, some of which are merged and take no bandwidth. Their part is
+        the one that the walk gives, times the part of the sample's later requests that still found their line in flight
+        or just looked up. A request is never merged if its copy also requests other sectors of the line, because each
+        of the two then replaces the other's entry of the merge table (D24).
+
+        Args:
+            sm: The SM.
+            start: When the request reaches the L2, in thousandths of a cycle.
+            issued: Cycle of the issue.
+            asked: Its sectors.
         """
         arbiter = self.l2.arbiter
         begin = arbiter.grant(READ, sm, start)
@@ -192,19 +201,19 @@ class L2Sampled:
         return begin
 
     def credit_slow(self, asked: int) -> None:
-        """Count sectors that are asked for, of which the walk's part waits for DRAM."""
+        """Add the part of ``asked`` sectors that waits for DRAM, as the walk says, to the credit of such sectors."""
         if self.slow[self.status] < MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
 
     def fetch(self, bank: int, issued: int) -> int:
         """
-        Let DRAM transfer what a line that the sample lacks stands for; return how many sectors that is.
+        Read all lines that a line missing in the sample represents from DRAM; return their number of sectors.
 
-        It transfers them when the first one asks, all at once, as it does for a chip: they queue behind one another.
-        Lines are read whole, each from one bank, as they are where their L2 is simulated.
+        All of them are transferred when the sample requests the line, one behind another, as for a whole chip. Lines
+        are read whole, each from one bank.
 
         Args:
-            bank: The line's bank.
+            bank: The missing line's bank.
             issued: Cycle of the issue.
         """
         size, brought = SECTORS_PER_LINE * SECTOR_BYTES, 0
@@ -222,15 +231,15 @@ class L2Sampled:
 
     def displace(self, issued: int, sectors: int, stored: int) -> int:
         """
-        Let sectors that come to an L2 that is full evict those that came first; stored lines are written to DRAM.
+        Add sectors to the L2, evict the oldest ones when it is full, and write evicted stored lines to DRAM.
 
         Args:
             issued: Cycle of the issue.
-            sectors: How many come.
-            stored: 1 where they are stored, 0 where they are read.
+            sectors: Number of new sectors.
+            stored: 1 if they are stored, 0 if they are read from DRAM.
 
         Returns:
-            When DRAM has room for what is written, in thousandths of a cycle.
+            When DRAM has room for the writes, in thousandths of a cycle; 0 if nothing is written.
         """
         room, part, at = 0, self.part_sectors, self.came_sectors
         self.came_sectors = end = at + sectors
