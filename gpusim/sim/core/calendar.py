@@ -1,9 +1,11 @@
 """
-The calendar of the core: which SMSP looks for an instruction next, and which CTA slot launches.
+The calendar of the core: a queue of events, each an SMSP that looks for an instruction or a CTA slot that launches.
 
-In silicon: nothing; all SMSPs look in every cycle. Here they sleep until one of their warps can issue.
+In silicon: nothing; each SMSP looks for an instruction in every cycle. Here an SMSP sleeps until one of its warps can
+issue.
 Figures: none.
-State: a ring of events for each half cycle of the turn under way, and one ring of all later events.
+State: for each half cycle of the current turn of ``TURN`` half cycles a ring of events, and one ring of all later
+events.
 Timing: events of one half cycle are taken in the order in which they were scheduled.
 
 >>> calendar = Calendar([zeros(3) for _ in range(4)])
@@ -26,22 +28,22 @@ if TYPE_CHECKING:
 
 class Calendar:
     """
-    Events by time, and those of one time in the order in which they were scheduled; each event is there once.
+    Events in order of time, and events of one time in the order in which they were scheduled.
 
-    Times are half cycles; ``cycle`` is that of the event taken last. Each time of this turn has a ring of events. What
-    comes after the turn waits in one ring, and is told apart when the turn is over. No time comes that is before the
-    turn's first.
+    Times are half cycles; ``cycle`` is the cycle of the event taken last. An event is scheduled at most once at a time.
+    Each half cycle of the current turn has a ring of events. Events after the turn wait in one ring, which is sorted
+    into rings by time when the turn is over. No event is scheduled before the current turn.
     """
 
     def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:
-        """Hold events in four columns of zeros; an event is its place in them."""
+        """Build an empty calendar on four columns of zeros; an event is identified by its index in them."""
         self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
         self.due, self.before, self.after, self.listed = columns
         self.now, self.turn_end, self.cycle = 0, TURN, 0
         self.count, self.later = 0, 0
 
     def schedule(self, event: int, due: int) -> None:
-        """Schedule an event, anew where it was scheduled before."""
+        """Schedule an event at half cycle ``due``, in place of its earlier time if it has one."""
         if self.listed[event]:
             self.drop(event)
         self.due[event] = due
@@ -50,12 +52,12 @@ class Calendar:
         self.append(event)
 
     def ring_of(self, event: int) -> int:
-        """Return the ring that an event belongs to."""
+        """Return the index of the ring that a scheduled event is in."""
         due = self.due[event]
         return due & TURN_MASK if due < self.turn_end else TURN
 
     def append(self, event: int) -> None:
-        """Put an event behind the others of its ring."""
+        """Add an event to the end of its ring."""
         ring = self.ring_of(event)
         last = self.last_of[ring]
         if last < 0:
@@ -71,7 +73,7 @@ class Calendar:
             self.later += 1
 
     def drop(self, event: int) -> None:
-        """Remove an event."""
+        """Remove an event from its ring."""
         ring, before, after = self.ring_of(event), self.before[event], self.after[event]
         self.after[before], self.before[after] = after, before
         if self.last_of[ring] == event:
@@ -82,7 +84,7 @@ class Calendar:
             self.later -= 1
 
     def first(self) -> int:
-        """Return the earliest event, of several the one that was scheduled first; there is one."""
+        """Return the earliest event of a calendar that is not empty; of several, the one that was scheduled first."""
         if self.count == self.later:
             self.turn_over()
         while self.last_of[self.now & TURN_MASK] < 0:
@@ -90,14 +92,14 @@ class Calendar:
         return self.after[self.last_of[self.now & TURN_MASK]]
 
     def take(self) -> int:
-        """Remove the first event and return it; there is one."""
+        """Remove the first event of a calendar that is not empty, and return it."""
         event = self.first()
         self.cycle = self.due[event] // 2
         self.drop(event)
         return event
 
     def turn_over(self) -> None:
-        """Begin the turn of the earliest event of those that wait, and tell them apart in their order."""
+        """Begin the turn of the earliest later event, and sort the later events into rings, in their order."""
         last, count = self.last_of[TURN], self.later
         event, earliest = last, self.due[last]
         for _ in range(count):

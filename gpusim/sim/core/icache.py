@@ -1,11 +1,13 @@
 """
-The instruction cache of each SM: its lines, and the prefetcher that streams those ahead.
+The instruction cache of each SM, with its prefetcher.
 
-In silicon: a warp whose next instruction begins a line waits until the SM has that line; a miss brings some more.
+In silicon: a warp whose next instruction begins a line waits until the SM has that line. The prefetcher streams the
+next lines ahead of execution.
 Figures: ``fetch_miss``, ``stream_lines``, ``fetch_interval``, ``cache_lines``.
-State: when each line of the code is there, whether those behind it were streamed, and a ring of the lines held.
-Timing: lines of an SM arrive one after the other, ``fetch_interval`` apart, the first a miss's latency after the fetch.
-The line that came first is evicted.
+State: for each SM and line of the code, when it arrives and whether the lines behind it were prefetched; a ring of the
+lines held.
+Timing: an SM's lines arrive ``fetch_interval`` cycles apart, the first one a miss latency after the fetch. The line
+that was fetched first is evicted (FIFO).
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -28,22 +30,23 @@ class ICache:
 
     def __init__(self, figures: "Figures", lines: int, sms: int) -> None:
         """
-        Build them, all cold.
+        Build cold caches.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             lines: Lines of the code that can be fetched.
-            sms: Simulated SMs.
+            sms: Number of simulated SMs.
         """
         self.miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
         self.interval, self.held_lines = figures.fetch_interval, figures.cache_lines
         self.lines = lines
-        # By SM and line: when it is there, -1 where it is not; whether those behind it were streamed.
+        # For each SM and line: its arrival, or -1 if it is not in the cache; whether the lines behind it were
+        # prefetched.
         self.ready, self.streamed = zeros(sms * lines, -1), zeros(sms * lines)
         self.free, self.fetched, self.held = zeros(sms), zeros(sms), zeros(sms * self.held_lines)
 
     def fetch(self, sm: int, line: int, at: int) -> int:
-        """Fetch a line for a warp that needs it from a cycle on; return the cycle at which it is there (D7)."""
+        """Fetch a line at a cycle, and prefetch the lines behind it; return the cycle of the line's arrival (D7)."""
         base = sm * self.lines
         if not self.streamed[base + line]:
             self.streamed[base + line] = 1
@@ -54,9 +57,9 @@ class ICache:
 
     def fill(self, sm: int, line: int, at: int) -> None:
         """
-        Bring a line to an SM, and evict the oldest where the cache is full (D7).
+        Bring a line to an SM's cache, and evict the oldest line if the cache is full (D7).
 
-        Not modelled: the bandwidth that this takes at the L2; what it reads there is that of a launch (D7).
+        Not modelled: the bandwidth that this takes at the L2. The sectors that it reads are counted per launch.
         """
         begin = max(at, self.free[sm])
         self.free[sm] = begin + self.interval

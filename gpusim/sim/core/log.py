@@ -1,8 +1,8 @@
 """
-What is written down while the core runs: stall cycles by reason, and of watched warps every stretch and instruction.
+The core's records: stall cycles by reason, and for watched warps a log of instructions and of what each cycle went to.
 
 In silicon: the SMSPs' warp samplers, whose counts Nsight Compute calls stall reasons. Figures: none.
-State: cycles by reason; two logs of rows of integers, each a block and the column that full blocks are moved to.
+State: cycles by reason; two logs of rows of integers. A log is a block, and a column to which full blocks are moved.
 Timing: none.
 
 >>> from gpusim.sim.stall_reasons import WAIT
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Rows of integers, one after another in a column that grows by blocks; ``flush`` completes the column."""
+    """Rows of integers, one after another in a column that grows by blocks; call ``flush`` before reading it."""
 
     def __init__(self, width: int) -> None:
-        """Hold rows of ``width`` integers."""
+        """Build an empty log of rows of ``width`` integers."""
         self.column: Column = array("q")
         self.rows = self.block = zeros(width * LOG_ROWS)
         self.width, self.filled = width, 0
 
     def row(self) -> int:
-        """Add a row; return where it begins in the block."""
+        """Add a row; return the index of its first integer in the block."""
         if self.filled == len(self.block):
             self.flush()
         at = self.filled
@@ -43,28 +43,29 @@ class Log:
         return at
 
     def flush(self) -> None:
-        """Move the rows of the block to the column."""
+        """Move the block's rows to the column."""
         filled, self.filled = self.filled, 0
         self.column.extend(self.rows[:filled])
 
 
 class WarpRecord:
     """
-    Cycles of all warps by stall reason, and what the warps of watched CTAs did.
+    Cycles of all warps by stall reason, and logs of the warps of watched CTAs.
 
     Attributes:
         stalls: Warp cycles by stall reason.
-        notes, spans: Rows of ``NOTE_WIDTH`` and ``SPAN_WIDTH`` integers.
+        notes: Log of instructions, rows of ``NOTE_WIDTH`` integers.
+        spans: Log of intervals with one stall reason, rows of ``SPAN_WIDTH`` integers.
     """
 
     def __init__(self, number: "memoryview[int]", watched: "memoryview[int]") -> None:
-        """WarpRecord warps whose numbers within their CTAs, and whether they are watched, are in two columns."""
+        """Build empty records. The columns have each warp's number within its CTA, and whether it is watched."""
         self.number, self.watched = number, watched
         self.stalls = zeros(REASON_COUNT)
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
 
     def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
-        """Charge cycles to a reason; return the cycle at which the next one begins."""
+        """Charge a warp's cycles from ``begin`` up to ``end``, exclusive, to a reason; return the later of both."""
         if end <= begin:
             return begin
         self.stalls[reason] += end - begin
@@ -73,7 +74,7 @@ class WarpRecord:
         return end
 
     def span(self, warp: int, begin: int, end: int, reason: int) -> None:
-        """Add a row to the spans."""
+        """Add a row to ``spans``: a warp's cycles from ``begin`` up to ``end`` with one stall reason."""
         spans = self.spans
         row = spans.row()
         spans.block[row], spans.block[row + 1] = self.number[warp], begin
@@ -82,13 +83,23 @@ class WarpRecord:
     def note(  # noqa: PLR0917 - one for each integer of the row
         self, warp: int, place: int, tiles: int, at: int, landed: int, stalled: int
     ) -> None:
-        """Add a row to the notes."""
+        """
+        Add a row to ``notes``.
+
+        Args:
+            warp: The warp.
+            place: Index of the instruction in the code; ``RELEASED`` or ``RETIRED``.
+            tiles: k tiles before this trip.
+            at: Cycle of the issue.
+            landed: Cycle at which the data arrives.
+            stalled: Cycle at which the fixed stall of the instruction before ended.
+        """
         notes = self.notes
         row = notes.row()
         notes.block[row], notes.block[row + 1], notes.block[row + 2] = self.number[warp], place, tiles
         notes.block[row + 3], notes.block[row + 4], notes.block[row + 5] = at, landed, stalled
 
     def flush(self) -> None:
-        """Complete the columns of both logs."""
+        """Move the rows of both logs to their columns."""
         self.notes.flush()
         self.spans.flush()

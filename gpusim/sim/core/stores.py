@@ -1,12 +1,13 @@
 """
-Stores to global memory: the buffer of the L1 before the SM's port, the port, and what waits behind it for the L2.
+Stores to global memory: the buffer before the SM's port, the port, and the buffer behind it, in front of the L2.
 
-In silicon: a store passes its SM's port to the crossbar; the L2 acknowledges it. Buffers on both sides of the port let
-the warp go on, and leave, before that.
+In silicon: a store passes its SM's port to the crossbar, and the L2 acknowledges it. Buffers on both sides of the port
+let the warp go on, and exit, before that.
 Figures: ``store_buffer``, ``l2_store_port_bytes``, ``l2_waiting``, ``l2_write_latency``.
-State: when each port is free; the SM's stores that the L2 has not taken yet.
-Timing: a store leaves its port behind the earlier ones of its SM, at the port's rate, and is taken when the arbiter
-grants it, and, where it evicts a modified line, when DRAM has room. It has passed the port when it has room behind it.
+State: when each port is free; each SM's stores that the L2 has not taken yet.
+Timing: a store leaves its port behind earlier stores of its SM, at the port's rate. The L2 takes it when the arbiter
+grants it and, if it evicts a modified line, when DRAM has room for that line. A store has passed the port when the
+buffer behind the port has room for it.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.core.dram import Dram
@@ -39,7 +40,7 @@ class Stores:
 
     Attributes:
         stored_bytes: Bytes of the sectors stored.
-        acknowledged: Cycle at which the last store is acknowledged; 0 without stores.
+        acknowledged: Cycle at which the last store is acknowledged; 0 if there was none.
     """
 
     def __init__(
@@ -49,11 +50,11 @@ class Stores:
         Build buffers and ports.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             crossbar: The ports of the SMs, which reads and stores share.
-            sampled: The L2 where its hits are known beforehand, with the one that is simulated below it.
-            sms: Simulated SMs.
-            simulated: Whether lines of the L2 are simulated.
+            sampled: The L2 of a sample, whose ``l2`` is the L2 that is simulated line by line.
+            sms: Number of simulated SMs.
+            simulated: Whether the L2's lines are simulated; else the run is a sample.
         """
         self.store_buffer, self.port_bytes = figures.store_buffer, figures.l2_store_port_bytes
         self.most_waiting, self.write_latency = figures.l2_waiting, figures.l2_write_latency
@@ -61,22 +62,29 @@ class Stores:
         self.l2 = self.sampled.l2
         self.arbiter = self.l2.arbiter
         self.store_free, self.stored_at = self.crossbar.store_free, self.crossbar.stored_at
-        # When an SM's last store has passed its port, in thousandths; a ring of those that wait behind the port.
+        # For each SM: when its last store passes its port, in thousandths of a cycle; sectors that wait behind the
+        # port; a ring of the stores that wait there.
         self.passed, self.waiting = zeros(sms), zeros(sms)
         self.waiting_at, self.waiting_sectors = zeros(sms * WAITING), zeros(sms * WAITING)
         self.first_waiting, self.next_waiting = zeros(sms), zeros(sms)
         self.unwritten, self.stored_bytes, self.acknowledged = 0, 0, 0
 
     def room_at_port(self, sm: int) -> int:
-        """Return the cycle at which a store finds room in the buffer before its SM's port."""
+        """Return the cycle at which the buffer before an SM's port has room for another store."""
         return self.store_free[sm] // MILLI - self.store_buffer // self.port_bytes
 
     def store(self, sm: int, at: int, issued: int, sectors: int) -> int:
         """
         Store sectors of the output; return the cycle at which the L2 has taken them.
 
-        A warp may leave when its stores have passed the SM's port (``passed``). Stores fill lines of their own, which
-        are written to DRAM when others evict them.
+        A warp may exit when its stores have passed the SM's port (``passed``). Stored sectors fill lines of their own
+        in the order of the stores. These lines are written to DRAM when they are evicted.
+
+        Args:
+            sm: The SM.
+            at: Cycle at which the data stage takes the store.
+            issued: Cycle of the issue.
+            sectors: Number of sectors.
         """
         size = sectors * SECTOR_BYTES
         leaves = max(at * MILLI, self.store_free[sm])
@@ -99,11 +107,11 @@ class Stores:
 
     def room_behind_port(self, sm: int, start: int, sectors: int) -> int:
         """
-        Return when a store finds room behind its SM's port, in thousandths of a cycle.
+        Return when the buffer behind an SM's port has room for a store, in thousandths of a cycle; 0 if it has now.
 
         Args:
             sm: The SM.
-            start: When the L2 takes the store, which makes room for later ones.
+            start: When the L2 takes the store, and so frees its room in the buffer; in thousandths of a cycle.
             sectors: Its sectors.
         """
         first, room = sm * WAITING, 0
