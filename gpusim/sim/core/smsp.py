@@ -1,13 +1,14 @@
 """
-The SMSPs: which warp issues, what that costs its pipes and its tensor core, and how it goes on.
+The SMSPs: which warp issues, for how long it occupies the pipes and the tensor core, and what it waits for next.
 
-In silicon: four of an SM, each with a scheduler that issues an instruction of one warp a cycle, pipes of its own, among
+In silicon: an SM has four SMSPs. Each has a scheduler that issues one warp instruction a cycle, pipes of its own, among
 them the tensor core, and a queue to the MIO.
-Figures: ``mufu_dispatch``; intervals, latencies and stalls stand in the code.
-State: by SMSP its clock, the warp planned next, the ports of its pipes; by port when it is free and was taken.
-Timing: an SMSP sleeps until one of its warps can issue. Instructions that use only the SMSP itself are issued ahead of
-the clock, up to the earliest cycle at which another warp could arrive; those that use units shared with other SMSPs
-when the clock reaches their cycle.
+Figures: ``mufu_dispatch``. Issue intervals, latencies and stall counts are columns of the code.
+State: for each SMSP its clock, the warp planned next, and the ports of its pipes; for each port when it is free and
+when it was last taken.
+Timing: an SMSP sleeps until one of its warps can issue. It issues instructions that use only its own pipes ahead of the
+calendar, up to the earliest cycle at which a barrier or a launch could add a warp. It issues instructions that use
+shared units when the calendar reaches their cycle.
 
 >>> from doubles.by_hand import instruction, quiet
 >>> chip = quiet(instruction(PIPE, stall=4), instruction(PIPE, stall=4))
@@ -61,23 +62,24 @@ class Smsp:
     The SMSPs of all SMs.
 
     Attributes:
-        instructions: Warp instructions that they issued.
-        chosen_at, others_at: What ``choose`` says besides the warp.
+        instructions: Warp instructions that all SMSPs issued.
+        chosen_at, others_at: Further results of ``choose``: the cycle at which the chosen warp can issue, and the first
+            cycle at which another warp can.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
         self, figures: "Figures", code: "CodeRows", rows: SmspRows, warps: Warps, barriers: Barriers, lsu: Lsu
     ) -> None:
         """
-        Build them.
+        Build SMSPs without warps.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             code: The code of all CTAs.
-            rows: The columns of SMSPs.
+            rows: The SMSPs' columns.
             warps: The warps that they choose from.
-            barriers: Where warps wait for one another.
-            lsu: What memory instructions go to.
+            barriers: The barrier units.
+            lsu: The LSUs, which take memory instructions.
         """
         self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = figures.mufu_dispatch, 0, 0, 0
         self.warps, self.barriers, self.lsu = warps, barriers, lsu
@@ -98,7 +100,7 @@ class Smsp:
         self.take_columns()
 
     def rows_of(self, rows: SmspRows) -> None:
-        """Share the columns of SMSPs."""
+        """Share the SMSPs' columns."""
         self.asleep, self.clock, self.planned, self.rivals = rows.asleep, rows.clock, rows.planned, rows.rivals
         self.active, self.blocked, self.last, self.sm_of = rows.active, rows.blocked, rows.last, rows.sm_of
         self.dispatched, self.taken, self.multiplies = rows.dispatched, rows.taken, rows.multiplies
@@ -109,7 +111,7 @@ class Smsp:
         self.tensor_port, self.mio_port = rows.tensor, rows.mio
 
     def take_columns(self) -> None:
-        """Share the columns of warps."""
+        """Share the warps' columns."""
         warps = self.warps
         self.ready, self.port_of, self.age, self.number = warps.ready, warps.port_of, warps.age, warps.number
         self.issued, self.at, self.stalled, self.reason = warps.issued, warps.at, warps.stalled, warps.reason
@@ -120,7 +122,7 @@ class Smsp:
     # --- choice ---
 
     def horizon(self, smsp: int, now: int) -> int:
-        """Return the earliest cycle at which a warp could issue that is now at a barrier or not yet launched."""
+        """Return the earliest cycle at which a barrier's release or a launch could give the SMSP another warp."""
         launch = self.warps.next_launch(self.sm_of[smsp], now)
         if self.blocked[smsp]:
             return min(launch, self.barriers.soonest_release(now))
@@ -128,12 +130,15 @@ class Smsp:
 
     def choose(self, smsp: int, clock: int) -> int:
         """
-        Return the warp of an SMSP that can issue first, or -1; ``chosen_at`` is the cycle.
+        Return the warp of an SMSP that can issue first, at ``clock`` or later, or -1 if it has none.
 
-        Of several those whose instruction goes to the MIO, names no scoreboard, or has not waited beyond the stall
-        before it, then those of the CTA that came first, and of one CTA the warp that issued last, then the one that
-        has waited longest (D4).
-        ``others_at`` is the earliest cycle of those that are not chosen.
+        Several warps that can issue in the same cycle are ranked by three keys (D4). Warps come first whose instruction
+        goes to the MIO, waits on no scoreboard, or has not waited beyond the stall count of the instruction before.
+        Then the older CTA comes first. Within a CTA the warp that issued last goes on, else the one that has waited
+        longest.
+
+        ``chosen_at`` is set to the cycle at which the chosen warp can issue, and ``others_at`` to the first cycle at
+        which another one can.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
         mio = smsp + self.mio_port
@@ -149,7 +154,7 @@ class Smsp:
                 if at < others:  # noqa: PLR1730
                     others = at
                 continue
-            # The age of its CTA's first warp: one number for all warps of a CTA.
+            # The age of the CTA's first warp, so that all warps of a CTA have the same rank.
             rank = self.age[warp] - self.number[warp]
             if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp] and self.port_of[warp] != mio:
                 rank += RANK_OF_WAITED
@@ -166,10 +171,10 @@ class Smsp:
 
     def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call
         """
-        Issue every instruction that can be decided at a cycle; return that of the next one, or ``NEVER``.
+        Issue all instructions of an SMSP whose order is certain at cycle ``now``; return the cycle of the next one.
 
-        The warp that issued last goes on without a choice before the cycle at which another one could issue. So does,
-        at the cycle that was planned for it, the one whose turn it is, unless warps have come in between.
+        Returns ``NEVER`` if no warp is left to choose. ``choose`` is skipped in two cases: the warp that issued last
+        can issue again before any other warp, or the warp planned for this cycle was not displaced by new warps.
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
         """
@@ -192,7 +197,7 @@ class Smsp:
                 self.planned[smsp], self.rivals[smsp] = chosen, others
                 return at
             port, active = self.port_of[chosen], self.active[smsp]
-            # A warp that waits for its own instruction before counts as waiting for a fixed latency.
+            # A warp that waits for a pipe which its own last instruction occupies is charged ``WAIT``, not a throttle.
             own = kind == PIPE and self.port_user[port] == chosen
             self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
             self.take(port, at)
@@ -208,13 +213,13 @@ class Smsp:
             else:
                 self.issue_beyond(smsp, chosen, at)
                 if kind == BAR:
-                    # It looks again behind the SMSPs that the barrier releases.
+                    # SMSPs that the barrier releases go first; then this one looks for an instruction again.
                     return now
             same = self.active[smsp] == active
-            # No other instruction changes who is at a barrier; one that exits may let others return in its place.
+            # Only these change the horizon: a warp that blocks at a barrier, and one that exits or unblocks others.
             if self.held[chosen] or (kind != PIPE and (kind == EXIT or not same)):
                 horizon = self.horizon(smsp, now)
-            # What the others wait for comes no sooner for it: none is ready before ``others``.
+            # Issuing has made no other warp ready sooner: none can issue before ``others``.
             if same and kind != EXIT:
                 at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
                 if at < others:
@@ -222,12 +227,12 @@ class Smsp:
             chosen = -1
 
     def take(self, port: int, at: int) -> None:
-        """Remember the cycle at which a port is taken, in the place of the one longest ago."""
+        """Add a cycle to those at which a port was last taken, in place of the oldest."""
         self.port_takes[port + self.port_turn[port]] = at
         self.port_turn[port] = self.port_turn[port] + 1 & TAKES_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
-        """Issue an instruction of the SMSP's own pipes."""
+        """Issue an instruction that uses only the SMSP's own pipes (kind ``PIPE``)."""
         code, port = self.at[warp], self.port_of[warp]
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.takes[code]:
@@ -266,10 +271,11 @@ class Smsp:
 
     def slow_mma(self, smsp: int, at: int, hundredths: int) -> None:
         """
-        Let what reads registers beside an mma.sync delay the tensor core, which reads ten of them (D23).
+        Delay the tensor core by ``hundredths`` of a cycle, if it is reading operands at cycle ``at`` (D23).
 
-        Arithmetic and memory instructions cost the tensor core some hundredths of a cycle each, and so does an mma.sync
-        beyond its interval; whole cycles are taken when they are full.
+        Arithmetic and memory instructions read registers beside an mma.sync, and each costs the tensor core some
+        hundredths of a cycle. So does each mma.sync beyond its interval. The hundredths are added up; whole cycles
+        delay the tensor core.
         """
         tensor = smsp + self.tensor_port
         free = self.port_free[tensor]
@@ -279,7 +285,11 @@ class Smsp:
             self.taken[smsp] = taken % PERCENT
 
     def note_reads(self, smsp: int, at: int, hundredths: int) -> None:
-        """Let a memory instruction do so at the cycle at which its registers are read (D23)."""
+        """
+        Delay the tensor core by a memory instruction whose registers are read at cycle ``at`` (D23).
+
+        If no mma.sync that has issued is then under way, the delay is kept for the next one (``slow_by_reads``).
+        """
         if self.port_free[smsp + self.tensor_port] > at:
             self.slow_mma(smsp, at, hundredths)
             return
@@ -289,7 +299,11 @@ class Smsp:
         self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - DUE)
 
     def slow_by_reads(self, smsp: int, at: int) -> None:
-        """Let memory instructions delay the mma.sync that issues while their registers are read, not one behind it."""
+        """
+        Delay an mma.sync that issues at cycle ``at`` by the kept register reads that fall into its time.
+
+        Reads before it are dropped; reads after it are kept for a later mma.sync.
+        """
         tensor = smsp + self.tensor_port
         while self.due_first[smsp] < self.due_next[smsp]:
             place = smsp + 2 * (self.due_first[smsp] & DUE_MASK)
@@ -302,10 +316,18 @@ class Smsp:
     # --- stall reasons ---
 
     def account(self, warp: int, at: int, free: int, throttle: int) -> None:
-        """Charge the cycles since the last issue to stall reasons, and this one to "selected"."""
+        """
+        Charge a warp's cycles since its last issue to stall reasons, and the cycle of this issue to ``SELECTED``.
+
+        Args:
+            warp: The warp.
+            at: Cycle of the issue.
+            free: Cycle at which its port was free.
+            throttle: Stall reason of a wait for the port.
+        """
         begin = self.issued[warp] + 1
         if at > begin:
-            # Each reason lasts until its cycle. In the cycles that remain, another warp was selected.
+            # Each reason is charged up to its own cycle. In the remaining cycles another warp was selected.
             record = self.record
             begin = record.charge(warp, begin, self.stalled[warp], WAIT)
             begin = record.charge(warp, begin, self.ready[warp], self.reason[warp])
@@ -320,10 +342,16 @@ class Smsp:
 
     def throttled(self, warp: int, begin: int, free: int, reason: int) -> int:
         """
-        Charge the wait for a port; return the cycle at which it is free.
+        Charge a warp's wait for its port; return the cycle at which the port is free, or ``begin`` if it was free.
 
-        In the cycles of it at which another warp got the port this one could have been issued, too: it was not
-        selected.
+        A cycle at which another warp got the port is charged to ``NOT_SELECTED``, because this warp could have issued
+        in it.
+
+        Args:
+            warp: The warp.
+            begin: First cycle of the wait.
+            free: Cycle at which the port is free.
+            reason: Stall reason of the other cycles.
         """
         if free <= begin:
             return begin
@@ -338,14 +366,14 @@ class Smsp:
         return self.record.charge(warp, begin, free, reason)
 
     def note(self, warp: int, at: int, landed: int) -> None:
-        """Log an instruction of a watched CTA."""
+        """Log an instruction of a watched CTA, its issue and the arrival of its data."""
         tiles = self.trip[warp] * self.tiles[self.segment[warp]]
         self.record.note(warp, self.at[warp] // CODE_WIDTH, tiles, at, landed, self.stalled[warp])
 
     # --- the next instruction ---
 
     def advance(self, warp: int, at: int) -> None:
-        """Move a warp to its next instruction, and find the first cycle at which that may issue."""
+        """Move a warp, which issued at cycle ``at``, to its next instruction; set when that may issue first."""
         code = self.at[warp]
         self.stalled[warp] = self.ready[warp] = at + self.stall[code]
         self.reason[warp] = WAIT
@@ -369,7 +397,7 @@ class Smsp:
                 self.warps.await_slice(warp)
 
     def next_trip(self, warp: int, segment: int) -> int:
-        """Begin another trip of a segment, or the next one that has code; return its first instruction."""
+        """Begin a segment's next trip, or the next segment that has code; return the first instruction."""
         self.trip[warp] += 1
         while self.trip[warp] >= self.trips[segment] or self.first[segment] == self.end[segment]:
             segment += 1
@@ -378,7 +406,7 @@ class Smsp:
         return self.first[segment]
 
     def gate(self, warp: int, code: int) -> None:
-        """Delay the next instruction until its scoreboards, commit groups and stores allow it."""
+        """Delay the next instruction for its scoreboards; DEPBAR for commit groups; EXIT for the warp's stores."""
         waits, board = self.waits[code], warp
         while waits:
             if waits & 1:
