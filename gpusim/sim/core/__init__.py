@@ -1,6 +1,7 @@
 """
-The machine in integers, cycle by cycle: a unit a module, interpreted as it stands or compiled with all others as one.
+The core: simulates the machine cycle by cycle, on integers alone. Each unit of the machine is a module.
 
-Its face is ``engine``, which says which of both is at hand, and ``chip``, which puts the units together. What is
-compiled says ``source``. It never knows a kernel: columns come in, and logs go out.
+The units are interpreted as Python, or compiled together by Cython as one module. ``engine`` chooses between the two,
+``chip`` builds the machine from its units, and ``source`` says what is compiled. The core knows no kernel: columns of
+integers come in, and logs go out.
 """

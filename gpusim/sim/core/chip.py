@@ -1,14 +1,14 @@
 """
-The chip: SMs that share an L2, put together of their units, and the CTAs they are handed.
+The chip: SMs that share an L2, built from the units, and the CTAs that it executes.
 
-The units are one text, executed twice: interpreted by Python, or compiled by Cython with the types of each unit's
-``.pxd``. Tables come in as columns of integers (``columns``), logs go out; the core knows no scenario, no op and no
-name. Times are cycles; those of the L2 and DRAM are thousandths of a cycle.
+The units' text is executed in one of two ways: interpreted by Python, or compiled by Cython with the types of each
+unit's ``.pxd``. Code and accesses come in as columns of integers (``columns``), logs go out. The core knows no
+scenario, no op and no name. Times are cycles; those of the L2 and DRAM are thousandths of a cycle.
 
-Calls run one way: an SMSP issues to the LSU, that queues in the MIO and its data stage, looks up the L1, and stores;
-behind both lie the L2 with its arbiter, and DRAM. A unit is handed what lies below it. Upwards goes what a call
-returns, and what the calendar wakes. Events of one cycle are taken in the order in which they were scheduled, SMSPs
-that were woken first.
+Calls run one way: an SMSP issues to the LSU, and the LSU calls the MIO with its data stage, the L1, and the stores.
+These call the L2 with its arbiter, and the L2 calls DRAM. A unit is handed the units below it. Only return values and
+events of the calendar go upwards. Events of one cycle are taken in the order in which they were scheduled, but SMSPs
+that were woken come first.
 
 >>> from doubles.by_hand import instruction, quiet
 >>> chip = quiet(instruction(0, stall=4))
@@ -48,19 +48,19 @@ __all__ = ("Chip", "Granules")
 
 class Chip:
     """
-    SMs that share an L2, and the CTAs they are handed.
+    SMs that share an L2, and the CTAs that they execute.
 
-    ``hand`` sends a CTA to an SM; ``run`` goes on until a CTA ends. Warps lie in slots: ``slots`` CTAs of the code's
-    most warps on each SM.
+    ``hand`` sends a CTA to an SM; ``run`` simulates until a CTA ends. Each SM has ``slots`` CTA slots, each with room
+    for the largest CTA of the code.
 
     Attributes:
-        sms, slots: Simulated SMs, and CTAs that each holds at once.
-        now: The cycle under way.
+        sms, slots: Number of simulated SMs, and of the CTAs that each can hold.
+        now: The current cycle.
         ended_at, ended_sm, ended_launched: Of the CTA that ended last: the cycle after its last exit, its SM, and the
             cycle of its launch.
         stalls: Warp cycles by stall reason.
-        notes, spans: What the warps of watched CTAs did.
-        ... : The units, each with what it counts.
+        notes, spans: Logs of the warps of watched CTAs.
+        ... : The units, each with its counters.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -77,13 +77,13 @@ class Chip:
         Build the chip.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             code: The code of all CTAs.
-            data: What all CTAs to come execute and touch.
-            sms: Simulated SMs.
-            slots: CTAs that an SM holds at once.
-            share: SMs that each simulated request stands for.
-            groups: Group of each SM that the figures know; all are of one GPC where it is empty.
+            data: The programs and the memory accesses of all CTAs.
+            sms: Number of simulated SMs.
+            slots: CTAs that an SM can hold at once.
+            share: SMs of the chip for each simulated SM.
+            groups: Group of each SM; if it is empty, all SMs are in one GPC.
         """
         self.sms, self.slots = sms, slots
         self.now, self.ended_at, self.ended_sm, self.ended_launched = 0, 0, 0, 0
@@ -111,7 +111,7 @@ class Chip:
         self.stalls, self.notes, self.spans = self.record.stalls, self.record.notes, self.record.spans
 
     def run(self) -> int:
-        """Go on until a CTA ends; return its number, or -1 where nothing is left to do."""
+        """Simulate until a CTA ends; return its number, or -1 if no event is left."""
         calendar, warps, barriers, smsp = self.calendar, self.warps, self.barriers, self.smsp
         warps.ended = -1
         while calendar.count > 0 and warps.ended < 0:
@@ -131,5 +131,5 @@ class Chip:
         return warps.ended
 
     def hand(self, sm: int, cta: int, at: int, observed: int) -> None:
-        """Send a CTA to an SM, where it may issue from a cycle on."""
+        """Send a CTA to an SM, which launches it at cycle ``at``; ``observed`` is 1 to log its warps."""
         self.warps.hand(sm, cta, at, observed)

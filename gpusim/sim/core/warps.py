@@ -1,13 +1,13 @@
 """
-Warps and their CTAs: slots, launch and leave, scoreboards, commit groups, and which warps an SMSP chooses from.
+Warps and their CTAs: slots, launch and exit, scoreboards, commit groups, and which warps an SMSP chooses from.
 
-In silicon: the warp slots of an SM, each with its program counter, six scoreboards and its commit groups. A CTA has its
+In silicon: the warp slots of an SM, each with a program counter, six scoreboards and commit groups. A CTA keeps its
 slots from its launch until its last warp exits. A warp that waits at a barrier, or for another CTA, is not eligible.
 Figures: ``smsps``, ``ports``, ``queue_depth``, ``launch_delay``, ``constant_miss``, ``semaphore``.
-State: a row of integers for each warp, for each SMSP and for each CTA slot.
-Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line is there; the
-longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A split-K slice goes on
-``semaphore`` cycles after the CTA before it.
+State: a row of integers for each warp and each SMSP, and columns of CTA slots.
+Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line has arrived;
+the longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A slice of a serial
+split-K goes on ``semaphore`` cycles after the CTA of the slice before has ended.
 
 >>> from doubles.by_hand import quiet
 >>> warps = quiet().warps
@@ -48,27 +48,32 @@ if TYPE_CHECKING:
 
 
 def whole_lines(count: int) -> int:
-    """Return the integers of the lines of memory that hold so many; odd numbers of them spread best over a cache."""
+    """
+    Return ``count``, rounded up to an odd number of the host's cache lines, in integers.
+
+    Rows an odd number of lines apart spread best over the sets of the host's cache.
+    """
     return ((count + LINE_WIDTH - 1) // LINE_WIDTH | 1) * LINE_WIDTH
 
 
 class SmspRows:
     """
-    Columns of SMSPs, side by side; behind an SMSP's own lie its warps, its ports, its MIO queue and its register reads.
+    A row of integers for each SMSP: its own columns, its warps, its ports, its MIO queue and its register reads.
 
-    An SMSP is the place of its row, a port the place of its own one, which the cycles at which it was taken follow.
-    Rows of CTA slots follow those of SMSPs: the calendar's events are both.
+    An SMSP is identified by the index of its row's first integer, a port by the index of its first integer. The cycles
+    at which a port was last taken follow it. Rows of CTA slots follow those of SMSPs, because the calendar has events
+    of both.
 
     Attributes:
         width: Integers from one SMSP to the next.
         count: SMSPs of all SMs.
         events: The columns of the calendar.
-        tensor, mio: Integers from an SMSP to its tensor core's port, and to that of the MIO.
-        ... : Columns of the units that they are named in.
+        tensor, mio: Distance from an SMSP to its tensor core's port, and to its MIO's port, in integers.
+        ... : Columns of the units named in the comments.
     """
 
     def __init__(self, figures: "Figures", sms: int, slots: int, warps: int) -> None:
-        """Lay out the SMSPs of some SMs, each with slots for so many CTAs of so many warps."""
+        """Lay out the SMSPs of ``sms`` SMs, each with slots for ``slots`` CTAs of ``warps`` warps."""
         ports = whole_lines(SMSP_COLUMNS + slots * warps)
         queue = ports + figures.ports * PORT_WIDTH
         due = queue + figures.queue_depth
@@ -85,7 +90,7 @@ class SmspRows:
         # Register reads of memory instructions that may delay the next mma.sync: smsp.
         self.due_first, self.due_next = row[20:22]
         self.due_at, self.due_takes = row[due], row[due + 1]
-        # Ports: when each is free, who took it last, when it was taken.
+        # Ports: when each is free, the warp that took it last, the next place for a take, and the cycles of its takes.
         behind = row[ports:]
         self.port_free, self.port_user, self.port_turn, self.port_takes = behind[:4]
         self.tensor, self.mio = (figures.ports - TENSOR) * PORT_WIDTH, (figures.ports - MIO) * PORT_WIDTH
@@ -103,10 +108,10 @@ class Warps:
     """
     The warps of all SMs, and the CTAs that they belong to.
 
-    A warp is the place of its row; so is a CTA slot the number of its place, ``slots`` for each SM.
+    A warp is identified by the index of its row's first integer, a CTA slot by its number: ``slots`` for each SM.
 
     Attributes:
-        record: What is written down of them.
+        record: The stall cycles and logs of warps.
         ended: The CTA that ended last, or -1; ``ended_at``, ``ended_sm`` and ``ended_launched`` are the cycle after its
             last exit, its SM, and the cycle of its launch.
     """
@@ -125,11 +130,11 @@ class Warps:
         Build empty slots.
 
         Args:
-            figures: Those of the machine.
+            figures: The machine's figures.
             code: The code of all CTAs.
-            data: What CTAs execute: programs, and which waits for which.
-            rows: The SMSPs.
-            calendar: Where SMSPs and launches are scheduled.
+            data: The program of each CTA, and which CTA waits for which.
+            rows: The SMSPs' columns.
+            calendar: The calendar, which schedules SMSPs and launches.
             icache: The instruction caches.
             slots: CTAs that an SM holds at once.
         """
@@ -154,7 +159,7 @@ class Warps:
         self.observed, self.parked, self.awaiting = zeros(resident), zeros(resident), zeros(resident * code.warps)
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         self.ended, self.ended_at, self.ended_sm, self.ended_launched = -1, 0, 0, 0
-        # Warps, by slot: what is read together is near
+        # Warps, by slot: columns that are read together lie near each other
         row = side_by_side(resident * code.warps, WARP_WIDTH)
         self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
         self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
@@ -167,7 +172,7 @@ class Warps:
     # --- CTAs ---
 
     def hand(self, sm: int, cta: int, at: int, observed: int) -> None:
-        """Send a CTA to an SM, where it may issue from a cycle on."""
+        """Assign a CTA to a free slot of an SM, and schedule its launch at a cycle; ``observed`` is 1 to log it."""
         slot = sm * self.slots
         while self.cta[slot] >= 0:
             slot += 1
@@ -178,11 +183,11 @@ class Warps:
         self.calendar.schedule(self.past_smsps + slot * self.width, 2 * at + TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
-        """Return the earliest cycle at which a CTA may come: an announced one, or one that replaces another."""
+        """Return the earliest cycle at which an SM may launch a CTA: one scheduled, or one that replaces another."""
         return min(now + self.launch_delay, self.soonest[sm])
 
     def launch(self, slot: int, at: int) -> None:
-        """Make a CTA resident; its warps go to the SMSPs in turn, from the one with the fewest warps on (D13)."""
+        """Launch a slot's CTA. Its warps go to the SMSPs in turn, beginning at the one with the fewest warps (D13)."""
         self.expected[slot] = NEVER
         self.parked[slot], self.slot_of[self.cta[slot]] = 0, slot
         sm = slot // self.slots
@@ -198,7 +203,7 @@ class Warps:
             smsp = (sm * self.smsps + (fewest + number) % self.smsps) * self.width
             self.start(warp, slot, number, smsp, at)
             if self.cold[sm]:
-                # The first CTA of each SM misses the constant cache for the kernel's parameters.
+                # The first CTA of each SM misses the constant cache when it reads the kernel's parameters.
                 begin = self.record.charge(warp, at, at + self.constant_miss, IMC_MISS)
                 self.issued[warp] = begin - 1
                 self.stalled[warp] = self.ready[warp] = begin
@@ -210,7 +215,7 @@ class Warps:
         self.cold[sm] = 0
 
     def emptiest(self, sm: int) -> int:
-        """Return the SMSP of an SM, by number, that has the fewest warps; of several the first."""
+        """Return the number within an SM of the SMSP that has the fewest warps, blocked ones included."""
         base, fewest = sm * self.smsps * self.width, 0
         for number in range(1, self.smsps):
             smsp, least = base + number * self.width, base + fewest * self.width
@@ -235,16 +240,16 @@ class Warps:
             self.board_reason[board] = SHORT_SCOREBOARD
 
     def leave(self, warp: int, at: int) -> None:
-        """Remove a warp that has issued its last instruction, and its CTA with the last one."""
+        """Remove a warp that exits, and free its CTA's slot if it is the last one."""
         slot = self.slot[warp]
         self.remove(self.home[warp], warp)
         if self.watched[warp]:
             self.record.note(warp, RETIRED, self.home[warp] // self.width % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
-            # Exits come in order of time, so this warp is the last of its CTA.
+            # Exits come in order of time, so the CTA ends with this one.
             self.ended, self.ended_at = self.cta[slot], at
-            # Its release waits until the L2 has all that its warps have stored.
+            # The semaphore is raised when the L2 has taken all that the CTA's warps have stored.
             self.raise_semaphore(self.ended, max(at, self.accepted[slot]))
             self.slot_of[self.ended] = -1
             self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
@@ -253,13 +258,13 @@ class Warps:
     # --- eligible warps of an SMSP ---
 
     def wake(self, smsp: int, at: int) -> None:
-        """Let an SMSP that sleeps beyond a cycle look for an instruction again in the current one."""
+        """Wake an SMSP in the current cycle if it sleeps beyond cycle ``at``."""
         if self.asleep[smsp] > at:
             self.asleep[smsp] = -1
             self.calendar.schedule(smsp, 2 * self.calendar.cycle + WOKEN)
 
     def remove(self, smsp: int, warp: int) -> None:
-        """Take a warp out of those that its SMSP chooses from."""
+        """Remove a warp from those that its SMSP chooses from."""
         last, place = smsp + self.active[smsp] - 1, smsp
         while self.members[place] != warp:
             place += 1
@@ -268,13 +273,13 @@ class Warps:
         self.active[smsp] -= 1
 
     def block(self, warp: int) -> None:
-        """Let a warp be ineligible until ``unblock``."""
+        """Make a warp ineligible until ``unblock``."""
         smsp = self.home[warp]
         self.remove(smsp, warp)
         self.blocked[smsp] += 1
 
     def unblock(self, warp: int) -> None:
-        """Put a warp back among those that its SMSP chooses from, by age."""
+        """Make a warp eligible again, in its SMSP's order by age, and wake the SMSP."""
         smsp = self.home[warp]
         self.blocked[smsp] -= 1
         place = smsp + self.active[smsp]
@@ -289,20 +294,20 @@ class Warps:
     # --- what a warp waits for ---
 
     def wait_until(self, warp: int, cycle: int, reason: int) -> None:
-        """Delay the next instruction; the longest wait gives the reason."""
+        """Delay a warp's next instruction until a cycle; the longest wait gives the stall reason."""
         if cycle > self.ready[warp]:
             self.ready[warp] = cycle
             self.reason[warp] = reason
 
     def fetch(self, warp: int) -> None:
-        """Let a warp wait for the instruction line that its next instruction begins (D7)."""
+        """Fetch the instruction line that a warp's next instruction begins, if any; delay the warp for it (D7)."""
         line = self.fetches[self.at[warp]]
         if line >= 0:
             there = self.icache.fetch(self.sm_of[self.home[warp]], line, self.ready[warp])
             self.wait_until(warp, there, NO_INSTRUCTION)
 
     def hold_board(self, warp: int, board: int, free: int, reason: int) -> None:
-        """Hold a scoreboard until a cycle; of several instructions that hold it, the last one frees it."""
+        """Hold a warp's scoreboard until cycle ``free``, or longer if an earlier instruction holds it longer."""
         board += warp
         if free >= self.board[board]:
             self.board[board] = free
@@ -310,13 +315,13 @@ class Warps:
 
     def delay_load(self, warp: int, board: int, landed: int, later: int) -> None:
         """
-        Delay a load that is in flight, and the warp where its next instruction waits for it.
+        Delay a load that is in flight, and its warp if its next instruction waits for the load.
 
         Args:
             warp: The warp.
-            board: Place of the scoreboard that the load holds, alone or with others.
-            landed: Until when it was to hold it.
-            later: Until when it holds it now.
+            board: Index of the scoreboard that the load holds, alone or with other instructions.
+            landed: Cycle until which the load was to hold it.
+            later: Cycle until which the load holds it now.
         """
         if self.board[board] < landed:
             return
@@ -327,7 +332,7 @@ class Warps:
             self.planned[self.home[warp]] = -1
 
     def commit(self, warp: int) -> None:
-        """Close the open commit group, at no cost beyond its queues (D36). Groups complete in order."""
+        """Close a warp's open commit group (D36). Groups complete in order, each not before the one before it."""
         done, count = self.open_group[warp], self.committed[warp]
         if count > 0:
             done = max(done, self.groups[warp // WARP_WIDTH * GROUPS + (count - 1) % GROUPS])
@@ -336,12 +341,12 @@ class Warps:
         self.open_group[warp] = 0
 
     def group_complete(self, warp: int, pending: int) -> int:
-        """Return the cycle from which at most so many of a warp's commit groups are pending."""
+        """Return the cycle from which at most ``pending`` of a warp's commit groups are incomplete (DEPBAR)."""
         done = self.committed[warp] - pending
         return self.groups[warp // WARP_WIDTH * GROUPS + (done - 1) % GROUPS] if done > 0 else 0
 
     def await_slice(self, warp: int) -> None:
-        """Let a warp of a split-K slice wait until the CTA of the slice before has stored and raised its semaphore."""
+        """Delay or block a warp of a split-K slice until the CTA of the slice before has raised its semaphore."""
         slot = self.slot[warp]
         before = self.follows[self.cta[slot]]
         if before < 0:
@@ -354,7 +359,7 @@ class Warps:
         self.parked[slot] += 1
 
     def raise_semaphore(self, cta: int, at: int) -> None:
-        """Return the warps that wait for a CTA to their SMSPs."""
+        """Raise a CTA's semaphore at a cycle, and unblock the warps of the next slice that wait for it."""
         self.finished[cta] = at
         after = self.followed[cta]
         slot = self.slot_of[after] if after >= 0 else -1
