@@ -1,4 +1,4 @@
-"""Which execution of the core is at hand: the compiled one where it was built from today's text, else the other."""
+"""Chooses the execution of the core: compiled if it was built from the present text, else interpreted."""
 
 import os
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ Execution: TypeAlias = Literal["compiled", "interpreted"]
 """How the core is executed."""
 
 EngineChoice: TypeAlias = Literal["auto", "compiled", "interpreted"]
-"""Executions that can be asked for; "auto" leaves it to the environment, else it is the compiled one where built."""
+"""Executions that can be requested; "auto" takes the one of ``GPUSIM_ENGINE``, else the compiled one if it is built."""
 
 _CHOSEN: ContextVar[EngineChoice] = ContextVar("engine", default="auto")
 
 VARIABLE: Final = "GPUSIM_ENGINE"
-"""Environment variable that chooses an execution; without it, the compiled one where there is one."""
+"""Environment variable that chooses an execution; without it, the compiled one is used if it is built."""
 
 _EXECUTIONS: Final = ("compiled", "interpreted")
 
@@ -32,9 +32,9 @@ class Engine(NamedTuple):
     An execution of the core.
 
     Attributes:
-        name: Which.
-        module: The module that has ``Chip``, and ``Granules``.
-        why: Why it is not the compiled one; empty where it is.
+        name: "compiled" or "interpreted".
+        module: The module that has ``Chip`` and ``Granules``.
+        why: Why it is not the compiled one; empty if it is.
     """
 
     name: Execution
@@ -47,8 +47,8 @@ def engine() -> Engine:
     Return the execution to use.
 
     Raises:
-        BadInput: ``GPUSIM_ENGINE`` names no execution, or one that is not here.
-        CannotRun: ``chosen`` asks for the compiled one, which is not here.
+        BadInput: ``GPUSIM_ENGINE`` names no execution, or the compiled one, which is not built.
+        CannotRun: ``chosen`` requests the compiled one, which is not built.
     """
     asked = _CHOSEN.get()
     if asked == "interpreted":
@@ -75,7 +75,7 @@ def chosen(execution: EngineChoice) -> Iterator[None]:
 
     Raises:
         BadInput: There is no such execution.
-        CannotRun: It is the compiled one, which is not here.
+        CannotRun: It is the compiled one, which is not built.
     """
     if execution not in get_args(EngineChoice):
         raise BadInput(f"engine must be one of {', '.join(get_args(EngineChoice))}, got {execution!r}")
@@ -89,7 +89,7 @@ def chosen(execution: EngineChoice) -> Iterator[None]:
 
 @cache
 def _compiled() -> Engine:
-    """Return the compiled core, or the interpreted one with the reason."""
+    """Return the compiled core, or the interpreted one with the reason why it is not the compiled one."""
     try:
         module = import_module("gpusim.sim.core._chip")
     except ImportError:

@@ -1,9 +1,9 @@
 """
-What the compiled core is built from: the units' texts and types, and the integers that they have names for.
+The text from which the compiled core is built: the units' code and types, and the named integers that they use.
 
-A unit is a module ``X.py`` with its types ``X.pxd``, and imports the units below it. Interpreted, it is a module as any
-other. Compiled, all units are one module, so that the C compiler inlines across them: their texts are put one after
-another, each after those that it imports, without the lines that import one unit from another.
+A unit is a module ``X.py`` with its types in ``X.pxd``, and imports the units below it. Interpreted, it is a Python
+module like any other. For the compiled core the texts of all units are joined into one module, so that the C compiler
+inlines across units: each text follows those that it imports, and lines that import other units are left out.
 """
 
 import ast
@@ -24,13 +24,13 @@ CORE_UNITS = (
 """The units, each after those that it imports."""
 
 _FITS = 1 << 31
-"""Integers from here on are none of C's to Cython, but Python's."""
+"""Cython treats named integers from here on as Python objects, so they are not made constants of C."""
 
 _CIMPORT = re.compile(r"from gpusim\.sim\.core\.(\w+) cimport [\w, ]+\n")
 
 
 def named_integers() -> dict[str, int]:
-    """Return the integers that C knows in place of their names, whether they are the core's or its machine's."""
+    """Return the named integers that become constants of C, by name."""
     named: dict[str, int] = {}
     for module in (units, stall_reasons, constants):
         named |= {name: value for name, value in vars(module).items() if isinstance(value, int) and value < _FITS}
@@ -38,7 +38,7 @@ def named_integers() -> dict[str, int]:
 
 
 def imported_units(text: str) -> dict[str, range]:
-    """Return the units that a unit's text imports from, each with the numbers of the lines that do it, from 0 on."""
+    """Return the units that a unit's text imports, each with the numbers (from 0) of the lines that import it."""
     found = {}
     for node in ast.parse(text).body:
         unit = (node.module or "").removeprefix("gpusim.sim.core.") if isinstance(node, ast.ImportFrom) else ""
@@ -54,18 +54,18 @@ def without_units(text: str) -> str:
 
 
 def core_text() -> str:
-    """Return the texts of all units as one module's."""
+    """Return the code of all units as one module's text."""
     return "\n\n".join(without_units((FOLDER / f"{unit}.py").read_text(encoding="utf-8")) for unit in CORE_UNITS)
 
 
 def core_types() -> str:
-    """Return the types of the numbers and of all units as one module's."""
+    """Return the types of the named integers and of all units, as one module's text."""
     types = [(FOLDER / f"{name}.pxd").read_text(encoding="utf-8") for name in ("constants", *CORE_UNITS)]
     return "\n".join(_CIMPORT.sub("", text) for text in types)
 
 
 def source_digest() -> str:
-    """Return the SHA-256 of all that, which the compiled copy carries."""
+    """Return the SHA-256 of the named integers, code and types; the compiled core stores that of its build."""
     digest = hashlib.sha256("".join(f"{name}={value}\n" for name, value in sorted(named_integers().items())).encode())
     digest.update((FOLDER / "constants.pxd").read_bytes())
     for unit in CORE_UNITS:
