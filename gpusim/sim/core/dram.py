@@ -172,7 +172,7 @@ class Dram:
     def write_line(self, issued: int) -> int:
         """Write a line; return when its channel has room among the writes it gathers, in thousandths of a cycle."""
         begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
-        return begin - self.gathering if self.most_gathered else 0
+        return max(0, begin - self.gathering) if self.most_gathered else 0
 
     def arrival(self, line: int, at: int) -> int:
         """

@@ -65,8 +65,7 @@ def test_the_keys_of_machine_files_are_listed_with_unit_bounds_and_what_zero_mea
     assert gpusim("keys", "machine.l2.crossing.first").out == (
         "machine files; --set takes these keys, too\n\nmachine.l2.crossing.first\n"
         "    an integer of 0 to 100000, cycles; 0: no longer than on its own side; optional: l2.crossing\n"
-        "    Cycles that the first load from the side of the other partition takes longer than one from the\n"
-        "    side of the line's home\n"
+        "    Extra cycles of the first load of a line from the other partition's side\n"
     )
 
 

@@ -208,8 +208,12 @@ def test_an_interrupt_of_the_drawing_keeps_what_was_computed(gpusim, monkeypatch
 
 
 def test_a_full_disk_leaves_no_run():
-    """A limit on the size of files stands for it: the first file that passes it cannot be written."""
-    command = [sys.executable, "-m", "gpusim", "run", SCENARIO, "--no-figures", "--out", "run"]
+    """
+    A limit on the size of files stands for it: the first file that passes it cannot be written.
+
+    Python would leave a byte code file in the cache that ends at the limit, so it writes none.
+    """
+    command = [sys.executable, "-B", "-m", "gpusim", "run", SCENARIO, "--no-figures", "--out", "run"]
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
