@@ -85,8 +85,7 @@ class Lsu:
     The LSUs of all SMs.
 
     Attributes:
-        request, base: Of the access that ``resolve`` saw last: its request, and the line number from which the lines of
-            the request are counted.
+        request, base: Request of the access resolved last, and the line number from which its lines are counted.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -112,16 +111,14 @@ class Lsu:
         self.l2 = self.l1.l2
         self.sms, self.sectors, self.sm_of = self.data_stage.sms, self.l1.sectors, self.mio.sm_of
         self.take_columns()
-        # The cycle at which the tag lookup is free; until when a copy, or a load, takes each place of those that wait
-        # for it. Places are assigned in turn.
+        # When the tag lookup is free; until when a copy, or a load, takes each place of those that wait for it.
         self.tag_free, self.copies_waiting, self.copy_turn = (
             zeros(self.sms),
             zeros(self.sms * self.look_ups),
             zeros(self.sms),
         )
         self.loads_waiting, self.load_turn = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
-        # The cycles at which stores to shared memory have had their wavefronts, and at which the last copy begins its
-        # lookup or the end of its commit group has been looked up.
+        # When stores to shared memory have had their wavefronts; when the last copy begins its lookup (see ``fence``).
         self.stored_until, self.last_look_up = zeros(self.sms), zeros(self.sms)
         self.in_flight = InFlight(max(self.most_outstanding, self.most_through), self.sms)
         self.slots, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
@@ -181,19 +178,14 @@ class Lsu:
     # --- instructions ---
 
     def issue(self, smsp: int, warp: int, at: int) -> int:
-        """
-        Issue a memory instruction; return the cycle at which its data has arrived, or its store is done.
-
-        Its scoreboards are held until its data has arrived and until its registers have been read.
-        """
+        """Issue a memory instruction, and hold its scoreboards; return when its data arrives, or its store is done."""
         code, mio = self.at[warp], self.mio
         kind, reason = self.kind[code], LONG_SCOREBOARD
         if kind == SHARED:
             reason = SHORT_SCOREBOARD
             landed = self.access_shared(smsp, warp, at)
         elif kind == LDGSTS:
-            # A wait for its address registers counts as long_scoreboard, as for any access to global memory (Nsight
-            # Compute's guide).
+            # A wait for its address registers counts as long_scoreboard, as for other global accesses (ncu's guide).
             landed = self.copy_async(smsp, warp, at)
         elif self.row[code] >= 0:
             landed = self.load(smsp, warp, at)
@@ -237,15 +229,10 @@ class Lsu:
 
     def return_shared(self, warp: int, leaves: int, wavefronts: int) -> int:
         """
-        Return the cycle at which the value of a load from shared memory can be used.
+        Return when the value of a load, which takes the data stage from cycle ``leaves`` on, can be used.
 
         A warp's registers take ``warp_return_bytes`` a cycle, and a wavefront every ``wavefront_latency`` cycles. Its
         later loads wait for that; loads of other warps do not.
-
-        Args:
-            warp: The warp.
-            leaves: First cycle of the data stage that the load takes.
-            wavefronts: Its wavefronts.
         """
         code = self.at[warp]
         late = max(0, self.data_stage.last + 1 - leaves - self.data_stage.service(wavefronts))
@@ -260,10 +247,9 @@ class Lsu:
         """
         Issue a global load of an operand; return the cycle at which its data has arrived.
 
-        It takes cycles of the data stage only when its data returns. Its tag lookup waits for all earlier lookups, and
-        takes a cycle for each wavefront in the L1's banks, or for each line that misses, if those are more.
-        ``load_look_ups`` loads may wait for their lookup; the next one blocks the SM's queue. A load without lanes
-        takes a cycle of the data stage and no lookup.
+        It takes cycles of the data stage only when its data returns. Tag lookup takes a cycle for each wavefront in the
+        L1's banks, or for each line that misses, if those are more. ``load_look_ups`` loads may wait for it; the next
+        one blocks the SM's queue. A load without lanes takes a cycle of the data stage and no lookup.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve(warp, code)
@@ -280,13 +266,11 @@ class Lsu:
             self.loads_waiting[place] = begins
             self.load_turn[sm] = (self.load_turn[sm] + 1) % self.load_look_ups
         landed = self.l1.look_up(sm, request, self.base, begins, at, self.load_hit, self.line_interval)
-        # Each further wavefront is ``wavefront_latency`` later, less the time in which missing lines arrive anyway:
-        # earlier lines pass while the last one is on its way.
+        # Each wavefront comes ``wavefront_latency`` after the last; those of earlier lines pass while the last comes.
         late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.l1.brought - 1)
         landed = self.data_stage.pass_return(sm, landed, wavefronts) + max(0, late)
         passes = self.data_stage.last
-        # A warp's registers take the sectors at ``warp_return_bytes`` a cycle, as for a shared load. Data that arrives
-        # before that of an earlier load does not wait for it.
+        # Registers take ``warp_return_bytes`` a cycle; data that arrives before an earlier load's does not wait for it.
         path = (self.asked[request] * SECTOR_BYTES + self.return_bytes - 1) // self.return_bytes
         if landed + path > self.loads_free[warp]:
             landed = max(landed, self.loads_free[warp] + path)
@@ -335,16 +319,10 @@ class Lsu:
 
     def copy_around(self, sm: int, leaves: int, issued: int, apart: int) -> int:
         """
-        Serve a cp.async.cg; return the cycle at which its data is in shared memory.
+        Serve a cp.async.cg that leaves the SM's queue; return the cycle at which its data is in shared memory.
 
         Tag lookup takes a cycle for each request, and ``apart`` more if all the copy's lines in shared memory are of
-        one class. The end of its commit group then takes ``apart``, too.
-
-        Args:
-            sm: The SM.
-            leaves: Cycle at which the copy leaves the SM's queue.
-            issued: Cycle of its issue.
-            apart: Further cycles of lookup; 0 if its lines are of several classes.
+        one class (else it is 0). The end of its commit group then takes ``apart``, too.
         """
         tags, places, at = self.tags(), 0, leaves
         if self.most_outstanding:
@@ -368,8 +346,7 @@ class Lsu:
         self.l2.sectors += sectors
         done, first = 0, self.touched[request]
         count = self.touched[request + 1] - first
-        # Find the slots of all lines before serving the first: the slots lie anywhere in the host's memory, and so the
-        # host's cache misses overlap.
+        # Find all slots before serving the first line, so that the host's cache misses overlap.
         for place in range(count):
             self.slots[place] = lines.touch(self.line[first + place] + self.base)
         for place in range(count):
@@ -387,9 +364,8 @@ class Lsu:
         """
         Issue a load or store of the epilogue; return the cycle at which it arrives or the data stage takes it (D10).
 
-        A store takes a cycle of the data stage for each line; four sectors count as a line. It waits in its SMSP's
-        queue until the buffer before the SM's port has room. Then its data occupies the path to the port, at
-        ``l1_store_bytes`` a cycle.
+        A store takes a cycle of the data stage for every four sectors. It waits in its SMSP's queue for room before the
+        SM's port. Then its data occupies the path to the port, at ``l1_store_bytes`` a cycle.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve_output(warp, code)
@@ -459,7 +435,7 @@ class Lsu:
         return self.cta[self.slot[warp]] * self.outputs + self.turn[code]
 
     def resolve_output(self, warp: int, code: int) -> None:
-        """Find the request and the lines of a warp's load or store of the epilogue."""
+        """Set ``request`` and ``base`` to those of a warp's load or store of the epilogue."""
         output = self.output_of(warp, code)
         self.request = self.row_output[output] + self.access[code] * self.most_warps + self.number[warp]
         self.base = self.output_line[output]
@@ -470,10 +446,9 @@ class Lsu:
 
     def places(self) -> int:
         """
-        Return the places that the copy's requests take among those in flight (D24).
+        Return the places in flight of the copy resolved last: two a request if all are of one sector, else one (D24).
 
-        Each request takes one place, or two if every request of the copy is for a single sector. Not modelled: copies
-        with requests of one sector and of several.
+        Not modelled: copies with requests of one sector and of several.
         """
         tags = self.tags()
         return 2 * tags if tags == self.asked[self.request] else tags
@@ -505,16 +480,10 @@ class Lsu:
 
     def write_zeros(self, sm: int, at: int, issued: int, cycles: int) -> int:
         """
-        Write a copy's zeros to shared memory; return the cycle of the last write (D21).
+        Write a copy's zeros in ``cycles`` cycles of the data stage; return the cycle of the last write (D21).
 
         The copy waits for its turn in the tag lookup, and occupies it until its zeros are written. It writes only in
         cycles in which no line of another copy is written.
-
-        Args:
-            sm: The SM.
-            at: Cycle at which the copy leaves the SM's queue.
-            issued: Cycle of its issue.
-            cycles: Cycles of the data stage that it needs.
         """
         stage = self.data_stage
         lines = stage.lines_of_copies(sm, issued)
