@@ -1,15 +1,15 @@
 """
-The barriers of each SM: arrivals, bytes that are pending, phases, and the warps that wait for them.
+The barriers of each SM: arrivals, pending bytes, phases, and the warps that wait.
 
-In silicon: one barrier unit an SM, with sixteen named barriers a CTA; since sm_80 further ones lie in shared memory.
-BAR.SYNC arrives and waits, BAR.ARV only arrives. A phase is complete when as many warps as expected have arrived, and
-when no byte that it expects is pending. BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and mma.sync issue
-before the release; the first memory instruction, branch, load of a constant or barrier waits for it (D32).
+In silicon: an SM has one barrier unit, with sixteen named barriers for each CTA; since sm_80 CTAs have further barriers
+in shared memory (mbarrier). BAR.SYNC arrives and waits, BAR.ARV only arrives. A phase is complete when the expected
+number of warps has arrived and no expected byte is pending. BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and
+mma.sync issue before the release; the first memory instruction, branch, load of a constant or barrier waits (D32).
 Figures: ``barrier_base``, ``barrier_per_warp``.
-State: when the unit is free; by CTA slot and barrier the arrivals, those expected, the phase, the bytes pending and the
-warps that wait, in order; by warp and barrier the phase that the warp waits for next.
-Timing: the unit takes an arrival every ``barrier_per_warp`` cycles, of whatever CTA; bytes that come are taken as one.
-``barrier_base`` cycles after the last one the phase's warps are released, in the order in which they came.
+State: when the unit is free; for each CTA slot and barrier the arrivals, the expected arrivals, the phase, the pending
+bytes and the waiting warps in order; for each warp and barrier the phase that the warp waits for next.
+Timing: the unit takes one arrival every ``barrier_per_warp`` cycles, whichever CTA it is of; bytes that arrive count as
+an arrival. ``barrier_base`` cycles after the last one the waiting warps are released, in the order of their waits.
 
 >>> from doubles.by_hand import quiet
 >>> chip = quiet()
@@ -38,18 +38,18 @@ class Barriers:
     """
     The barrier units of all SMs.
 
-    A barrier is the place of its row; a CTA slot has ``per_cta`` of them.
+    A barrier is identified by an index (argument ``place``) in the columns of barriers; a CTA slot has ``per_cta``.
     """
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, sms: int) -> None:
         """
-        Build them.
+        Build barrier units without arrivals.
 
         Args:
-            figures: Those of the machine.
-            code: Which barrier an instruction is about, what it does there, and which instructions wait for a release.
+            figures: The machine's figures.
+            code: The code: which barrier an instruction uses, how, and which instructions wait for a release.
             warps: The warps that arrive.
-            sms: Simulated SMs.
+            sms: Number of simulated SMs.
         """
         self.base, self.each = figures.barrier_base, figures.barrier_per_warp
         self.warps, self.joins, self.awaits, self.per_cta = warps, code.joins, code.awaits, code.barriers
@@ -59,12 +59,12 @@ class Barriers:
         self.barred, self.held, self.watched = self.warps.barred, self.warps.held, self.warps.watched
         self.free, rows = zeros(sms), len(self.cta) * self.per_cta
         self.arrived, self.expected, self.phase, self.pending = zeros(rows), zeros(rows), zeros(rows), zeros(rows)
-        # When the unit has taken the last arrival or byte of a phase, and when the warps of the phase before go on.
+        # When the unit has taken the last arrival or bytes of the current phase; when the previous phase was released.
         self.last_arrival, self.released = zeros(rows), zeros(rows)
         self.waiting, self.waiters, self.awaited = zeros(rows), zeros(rows * code.warps), zeros(rows * code.warps)
 
     def reset(self, slot: int) -> None:
-        """Begin the first phase of all barriers of a CTA that is launched."""
+        """Reset all barriers of a slot to their first phase, when a CTA is launched."""
         most = self.warps.most_warps
         for place in range(slot * self.per_cta, (slot + 1) * self.per_cta):
             self.arrived[place] = self.expected[place] = self.phase[place] = self.pending[place] = 0
@@ -78,8 +78,8 @@ class Barriers:
         """
         Issue a warp's barrier instruction; return whether it completes a phase.
 
-        A barrier does not wait for what the warp has stored or copied. The next wait of a warp that arrives, in this
-        instruction or a later one, is for the phase in which it has arrived.
+        A barrier does not wait for the warp's stores and copies. After an arrival the warp's next wait, in this
+        instruction or a later one, is for the phase in which it arrived.
         """
         code = self.at[warp]
         place, does = self.slot[warp] * self.per_cta + self.barrier[code], self.meets[code]
@@ -97,7 +97,11 @@ class Barriers:
         return self.take(place, at)
 
     def wait(self, warp: int, place: int) -> None:
-        """Let a warp wait for the phase after the one that it waited for last; at most one of these is complete."""
+        """
+        Make a warp wait for its next phase of a barrier: the one after that of its last wait, or that of its arrival.
+
+        If that phase is complete, the warp waits until its release; no later phase can be complete.
+        """
         most = self.warps.most_warps
         own = place * most + self.number[warp]
         self.awaited[own] += 1
@@ -110,13 +114,13 @@ class Barriers:
 
     def complete_bytes(self, slot: int, barrier: int, size: int, at: int) -> bool:
         """
-        Let bytes come that a barrier may wait for; return whether they complete a phase.
+        Take bytes that have arrived off a barrier's pending bytes; return whether they complete a phase.
 
         Args:
             slot: The CTA's slot.
-            barrier: Number of the barrier.
-            size: Bytes that come.
-            at: Cycle at which they have come.
+            barrier: Number of the barrier within the CTA.
+            size: Bytes that arrive.
+            at: Cycle of their arrival.
         """
         place = slot * self.per_cta + barrier
         self.pending[place] -= size
@@ -125,7 +129,7 @@ class Barriers:
     # --- phases ---
 
     def take(self, place: int, at: int) -> bool:
-        """Let the unit take an arrival, or bytes that have come; return whether a phase is complete with it."""
+        """Take an arrival, or bytes, at a barrier; release its warps and return True if this completes the phase."""
         sm = place // (self.per_cta * self.warps.slots)
         self.free[sm] = max(at, self.free[sm]) + self.each
         self.last_arrival[place] = max(self.last_arrival[place], self.free[sm])
@@ -141,11 +145,11 @@ class Barriers:
         return True
 
     def soonest_release(self, now: int) -> int:
-        """Return the earliest cycle at which what the unit has not taken at a cycle could release a warp."""
+        """Return the earliest cycle at which an arrival after cycle ``now`` could release a warp."""
         return now + self.base + self.each
 
     def release(self, warp: int, at: int) -> None:
-        """Release a warp from the barrier; one that is blocked there returns to its SMSP."""
+        """Release a warp from its barrier at a cycle; a blocked warp becomes eligible again."""
         self.barred[warp] = at
         if not self.held[warp]:
             return
@@ -156,7 +160,11 @@ class Barriers:
             self.warps.await_slice(warp)
 
     def join(self, warp: int, code: int) -> None:
-        """Let an instruction wait for the release that its warp waits for, if it is one that does (D32)."""
+        """
+        Make a warp's next instruction wait for the barrier's release, if it is of a kind that does (D32).
+
+        The warp is blocked if the cycle of the release is not known yet.
+        """
         if not self.joins[code]:
             return
         if self.barred[warp] == NEVER:
