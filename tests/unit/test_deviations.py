@@ -10,7 +10,7 @@ import gpusim
 PACKAGE = Path(gpusim.__file__).parent
 FOLDER = PACKAGE.parent / "docs" / "machine"
 MEASURED = PACKAGE.parent / "reports" / "measured"
-NO_UNIT = {"index", "failed_hypotheses"}
+NO_UNIT = {"index", "changing", "failed_hypotheses"}
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in FOLDER.glob("*.md")}
 UNITS = {name: text for name, text in PAGES.items() if name not in NO_UNIT}
 
@@ -61,6 +61,19 @@ def test_the_page_of_a_unit_has_the_sections_of_all_others_and_fits_two_screens(
     for text in UNITS.values():
         assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == TEMPLATE
         assert text.count("\n") <= MOST_LINES
+
+
+def test_the_page_of_changes_names_the_places_of_every_unit():
+    """All but streams, which are no unit of the core. Each file that it names is there."""
+    text, root = PAGES["changing"], PACKAGE.parent
+    rooms = ("gpusim/sim/core", "gpusim/machine/spec", "tests/unit/sim/core")
+    listed = re.findall(r"^\| (\[.*?) \| (.*?) \| (.*?) \| (.*?) \|$", text, flags=re.MULTILINE)
+
+    assert {name for row in listed for name in re.findall(r"\[(\w+)\]", row[0])} == set(UNITS) - {"streams"}
+    for row in listed:
+        for room, cell in zip(rooms, row[1:], strict=True):
+            for name in re.findall(r"`(.*?)`", cell):
+                assert (root / (name if "/" in name else f"{room}/{name}")).is_file(), name
 
 
 def test_every_open_question_says_what_would_decide_it():
