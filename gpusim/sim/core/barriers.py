@@ -38,7 +38,7 @@ class Barriers:
     """
     The barrier units of all SMs.
 
-    A barrier is identified by an index (argument ``place``) in the columns of barriers; a CTA slot has ``per_cta``.
+    Columns hold the state of all barriers, ``per_cta`` for each CTA slot. ``place`` is the index of a barrier in them.
     """
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, sms: int) -> None:
@@ -98,9 +98,11 @@ class Barriers:
 
     def wait(self, warp: int, place: int) -> None:
         """
-        Make a warp wait for its next phase of a barrier: the one after that of its last wait, or that of its arrival.
+        Make a warp wait for a phase of a barrier.
 
-        If that phase is complete, the warp waits until its release; no later phase can be complete.
+        If the warp has arrived since its last wait, it waits for the phase of that arrival. Else it waits for the phase
+        after the one that it last waited for. If the phase is complete already, it is the last complete one, and the
+        warp goes on at its release. Else the warp is blocked.
         """
         most = self.warps.most_warps
         own = place * most + self.number[warp]

@@ -112,7 +112,8 @@ class Granules:
         Args:
             touched: Columns of equal length, one entry for each touch: its row in ``found``, the granule, the mask of
                 its parts, and the size of a part in bytes.
-            turn_of: Turn of each row, at least 1. Within a turn, granules remember the parts touched and missed.
+            turn_of: Turn of each row: a step of the walk, at least 1. A granule records the parts that are touched and
+                missed in one turn. The first touch in another turn clears this record.
             found: Columns of bytes by row: requested; missing; missing now or earlier in this turn; touched for the
                 first time in this turn.
         """
@@ -161,9 +162,9 @@ class Lines:
         """
         Return the hash bucket of a line.
 
-        All bits of its number count, because lines of different tensors and waves may differ in high bits only.
-        Neighbouring lines, which are used soon after one another, have neighbouring buckets; lines of different tensors
-        and waves lie apart.
+        The hash uses all bits of the line's number, because lines of different tensors, or of different waves of CTAs,
+        may differ in high bits only. Neighbouring lines, which are used soon after one another, have neighbouring
+        buckets. Lines of different tensors and waves lie apart.
         """
         block = line >> NEIGHBOURS
         spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * APART

@@ -30,9 +30,11 @@ class Calendar:
     """
     Events in order of time, and events of one time in the order in which they were scheduled.
 
-    Times are half cycles; ``cycle`` is the cycle of the event taken last. An event is scheduled at most once at a time.
-    Each half cycle of the current turn has a ring of events. Events after the turn wait in one ring, which is sorted
-    into rings by time when the turn is over. No event is scheduled before the current turn.
+    Times are half cycles; ``cycle`` is the cycle of the event taken last. An event has at most one scheduled time.
+
+    Time is divided into turns of ``TURN`` half cycles. Each half cycle of the current turn has a ring of events. All
+    later events wait in one ring, which is sorted into rings by time when the turn is over. No event is scheduled
+    before the current turn.
     """
 
     def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:

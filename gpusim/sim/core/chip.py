@@ -83,7 +83,8 @@ class Chip:
             sms: Number of simulated SMs.
             slots: CTAs that an SM can hold at once.
             share: SMs of the chip for each simulated SM.
-            groups: Group of each SM; if it is empty, all SMs are in one GPC.
+            groups: Group of each SM, an index in ``figures.gpcs`` and ``figures.sides``; empty if groups are unknown.
+                A group is a GPC or a part of one.
         """
         self.sms, self.slots = sms, slots
         self.now, self.ended_at, self.ended_sm, self.ended_launched = 0, 0, 0, 0

@@ -6,8 +6,9 @@ returns from the L2 passes it, too. Copies write their lines to shared memory be
 Figures: ``wavefronts_per_cycle``, ``fill_bytes``.
 State: for each pipeline the state of every future cycle, two bits each: free, taken by an instruction, or reserved for
 returning data. For each SM, its loads in flight in order of issue, and the lines that copies are to write.
-Timing: an instruction takes the first free cycles at or after its arrival, and every other cycle that is reserved for
-returning data; that data moves to the next free cycle. A store replays a wavefront in whose cycle a copy writes.
+Timing: an instruction takes the first free cycles at or after its arrival. Of cycles that are reserved for returning
+data it takes each second one; that data moves to the next free cycle. A store replays a wavefront in whose cycle a copy
+writes.
 
 A pipeline has the number ``kind * sms + sm``, with the kinds of ``constants``. The data stage is kind 0, so its number
 is the SM's.
@@ -126,7 +127,7 @@ class DataStage:
     # --- instructions ---
 
     def service(self, wavefronts: int) -> int:
-        """Return the cycles in which the data stage serves some wavefronts."""
+        """Return how many cycles the data stage needs to serve ``wavefronts`` wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
     def count_wavefronts(self, wavefronts: int) -> int:
@@ -138,8 +139,8 @@ class DataStage:
         """
         Reserve the first cycles of a pipeline, from a cycle on, that no other instruction has taken (D2).
 
-        The instruction also takes every other cycle that is reserved for returning data. That data moves to the next
-        free cycles.
+        Where the instruction meets cycles that are reserved for returning data, it leaves the first one, takes the
+        second one, and so on in alternation. Data whose cycle it takes moves to the next free cycle.
 
         Args:
             pipeline: The pipeline's number.
@@ -246,7 +247,7 @@ class DataStage:
 
     def pass_return(self, sm: int, at: int, wavefronts: int) -> int:
         """
-        Pass data that returns to an SM through its L1, and arrives at a cycle, through the data stage (D3).
+        Send data that arrives from an SM's L1 at cycle ``at`` through the data stage (D3).
 
         Returns:
             The cycle at which the data can be used: its arrival, or later if it waits for the data stage.
@@ -273,7 +274,11 @@ class DataStage:
         self.first_load[sm] = max(self.first_load[sm], self.next_load[sm] - LOADS_IN_FLIGHT)
 
     def move_returns(self, pipeline: int, at: int, moved: int) -> None:
-        """Move returning data that lost ``moved`` cycles (``lost``) to the next free cycles from ``at`` on."""
+        """
+        Move returning data to the next free cycles of a pipeline, from ``at`` on, and delay its loads.
+
+        An instruction has taken ``moved`` cycles of the data. They are the first entries of ``lost``.
+        """
         last = self.last
         for place in range(moved):
             self.return_data(pipeline, at, 1)
@@ -286,12 +291,12 @@ class DataStage:
         Delay returning loads that lost cycles of the data stage.
 
         When an instruction takes a cycle that was reserved for returning data, that data moves to the next free cycle.
-        Returning data stays in order, so every later load of this SM moves back too, up to the next idle cycle. The
-        delays add up if stores follow a burst of loads.
+        Returning data stays in order, so every later load of this SM moves back too, up to the next idle cycle. If
+        several stores follow a burst of loads, each of them can delay the loads further.
 
-        Not modelled: delays of cp.async.ca, of arithmetic that waits for a load and has issued ahead of the clock, and
-        of data that returns while an instruction blocks the head of the SM's queue (``block``). The log keeps the
-        arrival that was expected when the load issued.
+        Not modelled: delays of cp.async.ca; of arithmetic that depends on a load, if the simulation of its SMSP is
+        ahead of the calendar and has issued it already; and of data that returns while an instruction blocks the head
+        of the SM's queue (``block``). The log keeps the arrival that was expected when the load issued.
         """
         base, first = sm * LOADS_IN_FLIGHT, self.first_load[sm]
         while first < self.next_load[sm] and self.load_passes[base + first % LOADS_IN_FLIGHT] < self.calendar.cycle:
@@ -340,9 +345,10 @@ class DataStage:
 
     def lines_of_copies(self, sm: int, at: int) -> int:
         """
-        Reserve the cycles from a cycle on in which copies write lines to shared memory, and zeros must wait (D3).
+        Reserve the cycles from ``at`` on in which copies write lines to shared memory (D3).
 
-        A whole line takes all banks for one cycle. Sectors of partly written lines add up to whole lines.
+        Zero-fills are not written in these cycles. A whole line takes all banks for one cycle. Sectors of partly
+        written lines add up to whole lines.
 
         Returns:
             The pipeline of these cycles.

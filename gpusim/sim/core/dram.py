@@ -111,9 +111,10 @@ class Dram:
         """
         Occupy a bank with an access and its channel with the transfer, each in order of issue (D6).
 
-        An access to part of a line takes that part of the bank's time, because other parts of its row come with it. A
-        channel gathers writes before it turns its bus. A read waits for both turns of the bus if the channel has
-        gathered ``most_gathered`` bytes of writes, or if the first of them has waited for ``longest_wait``.
+        An access to part of a line occupies the bank for that part of the time of a whole line, because accesses to
+        other parts of the same row come with it. A channel gathers writes before it turns its bus. A read waits for
+        both turns of the bus if the channel has gathered ``most_gathered`` bytes of writes, or if the first of them has
+        waited for ``longest_wait``.
 
         Args:
             bank: The bank.
@@ -176,10 +177,11 @@ class Dram:
 
     def arrival(self, line: int, at: int) -> int:
         """
-        Return the cycle at which a line reaches an SM on the side of its home, if DRAM begins to read it at a cycle.
+        Return the cycle at which a line reaches an SM on the side of its home, if DRAM begins to read it at ``at``.
 
-        If the machine's refresh is known, the latency is drawn evenly about the median of reads that meet no refresh,
-        and what is left of the refresh of the line's part is added. Else it is drawn from the latencies of all misses.
+        If the machine's refresh is known, the latency is drawn uniformly from an interval whose centre is the median of
+        reads that meet no refresh. If the line's part of DRAM is in refresh, the rest of that refresh is added. If the
+        machine's refresh is unknown, the latency is drawn from those of all misses.
         """
         self.draw = (self.draw * MULTIPLIER + INCREMENT) % MODULUS
         draw = self.draw * MILLI // MODULUS
@@ -191,8 +193,9 @@ class Dram:
         """
         Return the cycles until the refresh of the part of DRAM that holds a line is over; 0 if there is none (D6).
 
-        A region of lines lies in several parts. The parities of the bits of a line's number under ``part_masks`` select
-        the part. Each part is refreshed once in a period, at a phase of its own.
+        DRAM is divided into regions of ``region_lines`` lines, and each region into parts. Each bit of a part's number
+        is the parity of the line's number AND one of ``part_masks``. Each part is refreshed once in a period, at a
+        phase of its own.
         """
         tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
         part = own // self.region_lines

@@ -53,7 +53,7 @@ class L1:
             data: The lines and sectors of all requests.
             data_stage: The data stages, with the pipelines of returning lines.
             crossbar: The ports of the SMs.
-            sampled: The L2 of a sample, whose ``l2`` is the L2 that is simulated line by line.
+            sampled: The L2 whose hits are known before the run. Its ``l2`` is the L2 that is simulated line by line.
         """
         self.most_lines, self.load_hit, self.line_interval = (
             figures.l1_lines,
@@ -146,8 +146,8 @@ class L1:
         """
         Reserve the first free cycles in which a missing line returns to its SM; return the cycle of its arrival.
 
-        A line takes ``interval`` cycles, whether one sector is read or two. A single line arrives no later than ``at``,
-        because latencies are measured with single lines.
+        A line takes ``interval`` cycles, whether one sector is read or two. A line that meets no other line arrives at
+        ``at``: latencies are measured with single lines, so they include these cycles.
 
         Not modelled: lines of cp.async.ca, which take 1.2 to 2.3 cycles, and of the epilogue's loads (D3).
         """

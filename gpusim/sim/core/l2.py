@@ -79,14 +79,14 @@ class L2:
         """
         Build the L2.
 
-        If groups are unknown, TPCs alternate between the two sides of the chip.
+        If groups are unknown, all SMs are in one GPC, and consecutive TPCs lie on alternate sides of the chip.
 
         Args:
             figures: The machine's figures.
             arbiter: The arbiter that grants requests.
             dram: The DRAM that serves misses.
             sms: Number of simulated SMs.
-            groups: Group of each SM; if it is empty, all SMs are in one GPC.
+            groups: Group of each SM, an index in ``figures.gpcs`` and ``figures.sides``; empty if groups are unknown.
             simulated: Whether lines are simulated; a sample's L2 has no merge table.
         """
         self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
@@ -127,9 +127,11 @@ class L2:
         One lookup serves up to ``most_merged`` requests of a GPC for the same sectors of a line. A request is merged if
         the line is still in flight from DRAM or across the chip, or if it follows the lookup within ``merge_window``.
         A line is in flight until the L2 has it, a hit latency before an SM does. A request for other sectors is looked
-        up, though the line arrives whole, and takes the merge table's entry. Whether requests are merged follows from
-        the common turn of all SMs (``turn``), not from their shares: requests that wait together for a busy L2 are not
-        merged for that.
+        up, though the line arrives whole, and replaces the line's entry in the merge table.
+
+        Merging is decided at ``turn``: when the request arrives or, if that is later, when the L2 has served the
+        earlier reads of all SMs. The time at which the request is granted depends on the share of its SM's CPC, and
+        does not decide on merging. So requests do not merge merely because they wait for a busy L2 together.
 
         Args:
             sm: The SM.

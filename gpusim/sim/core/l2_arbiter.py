@@ -39,7 +39,8 @@ def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
     """
     Return for each SM of a whole chip whether its CPC has fewer TPCs than the others: 1 or 0.
 
-    Only GPCs with ``tpcs_beside`` TPCs have such a CPC; ``small_cpcs`` are the places of its TPCs within the GPC.
+    Only GPCs that have ``figures.tpcs_beside`` TPCs have such CPCs. ``figures.small_cpcs`` lists the TPCs of these CPCs
+    by their number within the GPC.
     """
     small = zeros(len(gpc))
     for group in range(max(gpc) + 1):
@@ -127,9 +128,9 @@ class L2Arbiter:
         """
         Add a request of ``size`` bytes to the backlog of its way and of its SM's share.
 
-        L2 bandwidth is divided between small and large CPCs (weighted fair share). If one class is idle, the other gets
-        all of it: its backlog is set to the way's, at the share's bandwidth. Reads take some of the stores' bandwidth,
-        too.
+        L2 bandwidth is divided between small and large CPCs (weighted fair share). If the share of one class is idle,
+        the other class gets all of the bandwidth: its backlog is set to the way's backlog, as the time that it takes at
+        the bandwidth of the class's share. Reads take some of the stores' bandwidth, too.
         """
         now, first = issued * MILLI, WAYS + SHARES * way
         takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
@@ -153,7 +154,7 @@ class L2Arbiter:
         self.part[own] = backlog & FINE_MASK
 
     def charge_stores(self, now: int, takes: int) -> None:
-        """Add time that no SM's store takes to the backlog of stores and of both its shares; units as ``backlog``."""
+        """Add the time of a read or a fill to the backlogs of stores and of both their shares; units as ``backlog``."""
         self.set_backlog(STORE, now, self.backlog(STORE, now) + takes)
         for own in range(WAYS + SHARES * STORE, WAYS + SHARES * STORE + SHARES):
             self.set_backlog(own, now, self.backlog(own, now) + takes)

@@ -88,17 +88,17 @@ class L2Sampled:
         """
         Read sectors for an epilogue; return the cycle at which all have arrived (D10).
 
-        Data that is read for the first time since it was written crosses the chip if its home is far. Its far sectors
-        are then looked up on the other side, too, once. If a request has several lines, one of them is assumed to be
-        far.
+        The first read of data since it was written crosses the chip if the home of a line is the far partition. Far
+        sectors are then looked up once more, in that partition. A request for several lines is assumed to have a far
+        one.
 
         Args:
             sm: The SM.
             at: Cycle at which it injects the request.
             issued: Cycle of the issue.
             sectors: Number of sectors.
-            slow: Sectors that wait for DRAM, per mille.
-            missed: Sectors that are read from DRAM, per mille.
+            slow: Sectors that wait for DRAM, also those that another request reads from it, per mille.
+            missed: Sectors that are read from DRAM for this request, per mille.
             first: 1 for the first read of the data, else 0.
         """
         arrived = self.read_known(sm, at, issued, sectors, slow, missed)
@@ -132,9 +132,9 @@ class L2Sampled:
         """
         Look up a line whose hit or miss the walk found; return the cycle of its arrival (D14).
 
-        The SM that requests a line first hits or misses as the walk says, with the whole line. SMs that request it
-        later wait for the same data. The arguments are those of ``L2.read``; ``status`` and ``has_twin`` are set before
-        the call.
+        For the first SM that requests a line, the walk decides between hit and miss, for the line as a whole. SMs that
+        request it later wait for the same data. The arguments are those of ``L2.read``; ``status`` and ``has_twin`` are
+        set before the call.
         """
         l2, lines, asked = self.l2, self.l2.lines, sectors_in(mask)
         line = lines.line[slot]
@@ -178,10 +178,11 @@ class L2Sampled:
         """
         Return when a request is granted, in thousandths of a cycle; merge it, or charge the L2 with a lookup (D14).
 
-        The request represents requests of several SMs, some of which are merged and take no bandwidth. Their part is
-        the one that the walk gives, times the part of the sample's later requests that still found their line in flight
-        or just looked up. A request is never merged if its copy also requests other sectors of the line, because each
-        of the two then replaces the other's entry of the merge table (D24).
+        The request represents requests of several SMs, some of which are merged and take no bandwidth. The merged part
+        is a product. One factor is the part that the walk gives. The other is the part of the sample's later requests
+        for a line that came while the line was in flight or just looked up. A request is never merged if its copy also
+        requests other sectors of the line, because each of the two then replaces the other's entry of the merge table
+        (D24).
 
         Args:
             sm: The SM.
@@ -201,13 +202,17 @@ class L2Sampled:
         return begin
 
     def credit_slow(self, asked: int) -> None:
-        """Add the part of ``asked`` sectors that waits for DRAM, as the walk says, to the credit of such sectors."""
+        """
+        Add the part of ``asked`` sectors that waits for DRAM, which the walk gives, to ``slow_credit``.
+
+        A request waits for DRAM when this credit covers its sectors. A part of 1000 per mille needs no credit.
+        """
         if self.slow[self.status] < MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
 
     def fetch(self, bank: int, issued: int) -> int:
         """
-        Read all lines that a line missing in the sample represents from DRAM; return their number of sectors.
+        Read from DRAM all lines that a missing line of the sample represents; return their number of sectors.
 
         All of them are transferred when the sample requests the line, one behind another, as for a whole chip. Lines
         are read whole, each from one bank.

@@ -88,8 +88,9 @@ class WarpRecord:
 
         Args:
             warp: The warp.
-            place: Index of the instruction in the code; ``RELEASED`` or ``RETIRED``.
-            tiles: k tiles before this trip.
+            place: Index of the instruction in the code; ``RELEASED`` for the release of a barrier that the warp waited
+                for, ``RETIRED`` for the warp's end.
+            tiles: k tiles before this trip; with ``RETIRED``, the number of the warp's SMSP in its SM.
             at: Cycle of the issue.
             landed: Cycle at which the data arrives.
             stalled: Cycle at which the fixed stall of the instruction before ended.

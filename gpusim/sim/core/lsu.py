@@ -205,7 +205,7 @@ class Lsu:
         return landed
 
     def reads_registers(self, kind: int) -> bool:
-        """Return whether register reads of the instruction issued last count: those of a copy of nothing do not."""
+        """Return whether register reads of the last instruction delay mma.sync. A copy of no sectors delays none."""
         return kind != LDGSTS or self.asked[self.request] > 0
 
     def access_shared(self, smsp: int, warp: int, at: int) -> int:
@@ -321,8 +321,8 @@ class Lsu:
         """
         Serve a cp.async.cg that leaves the SM's queue; return the cycle at which its data is in shared memory.
 
-        Tag lookup takes a cycle for each request, and ``apart`` more if all the copy's lines in shared memory are of
-        one class (else it is 0). The end of its commit group then takes ``apart``, too.
+        Tag lookup takes a cycle for each request, and ``apart`` more, which is above 0 only if the copy fills several
+        lines of shared memory whose numbers are equal modulo 4. The LDGDEPBAR behind it then takes ``apart``, too.
         """
         tags, places, at = self.tags(), 0, leaves
         if self.most_outstanding:
@@ -406,9 +406,9 @@ class Lsu:
         """
         Hold later memory instructions of an SM, when the last warp arrives at a barrier, until earlier ones are served.
 
-        Their registers are read before they wait. They wait until all earlier memory instructions have left the SMSPs'
-        queues, stores to shared memory have had their wavefronts, and the last copy has begun its lookup or the end of
-        its commit group has been looked up (D32).
+        The held instructions have read their registers already. They wait until all earlier ones have left the SMSPs'
+        queues, the data stage has served all stores to shared memory, and the tag lookup of the last copy has begun. If
+        an LDGDEPBAR follows that copy, they wait until this lookup and that of the LDGDEPBAR are over (D32).
         """
         self.mio.fence(sm, max(self.stored_until[sm], self.last_look_up[sm]))
 

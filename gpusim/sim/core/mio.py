@@ -66,9 +66,9 @@ class OperandCollector:
         Return the cycles by which mma.sync of another warp delay a memory instruction's register reads (D8).
 
         ``registers_an_mma`` registers are read with each mma.sync; the rest are read between two mma.sync, at the rate
-        of an idle tensor core. Beside register reads, mma.sync issue one cycle more than their interval apart. The
-        distance of the last ``GAPS`` mma.sync tells how many registers fit. Mma.sync of the instruction's own warp are
-        left to ``between_mma``.
+        of an idle tensor core. While registers are read, consecutive mma.sync issue one cycle more than their interval
+        apart. The number of registers that can be read between them follows from the distance of the last ``GAPS``
+        mma.sync. Mma.sync of the instruction's own warp are left to ``between_mma``.
         """
         tensor = smsp + self.tensor
         user = self.port_user[tensor]
@@ -89,16 +89,16 @@ class OperandCollector:
         the others between two mma.sync. The predicted reads delay later mma.sync of the same warp, but not those of
         another warp.
 
-        Not modelled: mma.sync of several warps, and those of the next trip. An mma.sync that waits for this
-        instruction, for one in between, for a barrier or for copies is assumed not to wait. If another warp issued the
-        last mma.sync, the mma.sync under way does not delay the reads.
+        Not modelled: mma.sync of several warps, and those of the next trip. The prediction ignores that an mma.sync may
+        wait for this instruction, for an instruction between the two, for a barrier or for copies. If another warp
+        issued the last mma.sync, the mma.sync under way does not delay the reads.
 
         Args:
             smsp: The SMSP.
             warp: The instruction's warp.
             at: Cycle of its issue.
             registers: Registers that it reads; with 0 the delay is 0.
-            beside_others: The number that replaces ``registers`` if the mma.sync are another warp's.
+            beside_others: Number of registers to assume instead if another warp issued the last mma.sync.
         """
         tensor = smsp + self.tensor
         user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
@@ -171,7 +171,8 @@ class Mio:
         registers: Registers that are read for it.
         until: First cycle at which the data stage may take it.
         waits: Cycles by which mma.sync delay its register reads.
-        own, entries: Entries that it takes in its SMSP's queue, and in the SM's queue.
+        own: Entries that it takes in its SMSP's queue.
+        entries: Entries that it takes in the SM's queue.
         interval: Cycles that it takes of the path into the SM's queue.
         room: For a store to global memory: cycle at which the buffer before the SM's port has room for it; else 0.
         apart: For a store to shared memory: places outside the SM's queue in which it may wait; else 0.
@@ -181,7 +182,8 @@ class Mio:
         way: For a store to global memory: cycles for which it occupies the path to the SM's port; else 0.
         collected: Cycle at which the instruction queued last left its SMSP's queue.
         passed: Cycle at which that instruction left the SM's queue.
-        room_again: Cycle at which the SM's queue had twice the entries that it takes; 0 for a store without room.
+        room_again: Cycle at which the SM's queue had free space for twice its ``entries``; 0 if it waited in its SMSP's
+            queue for a store without room.
     """
 
     def __init__(self, figures: "Figures", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
@@ -299,8 +301,8 @@ class Mio:
         """
         Let a store to shared memory wait outside the SM's queue; return when the data stage takes it (D3).
 
-        It waits until its warp's previous store is written. It waits in one of ``apart`` places, which are assigned in
-        turn. While its place is taken it blocks the SM's queue.
+        The store waits until its warp's previous store is written. It waits in one of ``apart`` places, which are
+        assigned round robin. While an earlier store occupies its place, the store blocks the head of the SM's queue.
         """
         turn = sm * self.apart + self.apart_turn[sm]
         passes = max(collected, self.apart_until[turn], self.store_way[sm])

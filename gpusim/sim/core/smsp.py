@@ -132,10 +132,10 @@ class Smsp:
         """
         Return the warp of an SMSP that can issue first, at ``clock`` or later, or -1 if it has none.
 
-        Several warps that can issue in the same cycle are ranked by three keys (D4). Warps come first whose instruction
-        goes to the MIO, waits on no scoreboard, or has not waited beyond the stall count of the instruction before.
-        Then the older CTA comes first. Within a CTA the warp that issued last goes on, else the one that has waited
-        longest.
+        Several warps that can issue in the same cycle are ranked by three keys (D4). First, a warp has priority if its
+        instruction goes to the MIO, or waits on no scoreboard, or was ready by the end of the stall count of the
+        instruction before. Second, the older CTA has priority. Third, the warp that issued last goes on, else the one
+        that has waited longest.
 
         ``chosen_at`` is set to the cycle at which the chosen warp can issue, and ``others_at`` to the first cycle at
         which another one can.
@@ -274,8 +274,8 @@ class Smsp:
         Delay the tensor core by ``hundredths`` of a cycle, if it is reading operands at cycle ``at`` (D23).
 
         Arithmetic and memory instructions read registers beside an mma.sync, and each costs the tensor core some
-        hundredths of a cycle. So does each mma.sync beyond its interval. The hundredths are added up; whole cycles
-        delay the tensor core.
+        hundredths of a cycle. So does each mma.sync itself, in addition to its issue interval. The hundredths are added
+        up; whole cycles delay the tensor core.
         """
         tensor = smsp + self.tensor_port
         free = self.port_free[tensor]

@@ -60,9 +60,9 @@ class SmspRows:
     """
     A row of integers for each SMSP: its own columns, its warps, its ports, its MIO queue and its register reads.
 
-    An SMSP is identified by the index of its row's first integer, a port by the index of its first integer. The cycles
-    at which a port was last taken follow it. Rows of CTA slots follow those of SMSPs, because the calendar has events
-    of both.
+    An SMSP is identified by the index of its row's first integer. A port has several consecutive integers in the row
+    and is identified by the index of the first one; the last of them are the cycles at which it was last taken. Rows of
+    CTA slots follow those of SMSPs, because the calendar has events of both.
 
     Attributes:
         width: Integers from one SMSP to the next.
