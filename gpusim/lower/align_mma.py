@@ -157,7 +157,7 @@ class _Naming:
         return fragment
 
     def _packed_row(self, sass: Sass, key: _Key, product: _Product) -> int:
-        """Return the instruction tile along M of a packed A operand: its number within the k group."""
+        """Return which MMA tile along M a packed A operand is, numbered within its k group in order of first use."""
         first = sass.operand("a", Register).number
         words = tuple(self.packed.get(first + word, -1) for word in range(product.registers[0]))
         if -1 in words:
@@ -193,7 +193,7 @@ class _Naming:
             self.packed[destination.number] = words
 
     def spill(self, sass: Sass, step: ExecutedInstruction) -> None:
-        """Record a spill to the stack, or a reload: the word keeps the identity of its register's content."""
+        """Record a spill or a reload: what is known of the register's content goes to the stack word, or comes back."""
         stores, places = sass.name == STORE, step.address
         if places is None:
             return

@@ -34,7 +34,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
     Attributes:
         machine: The machine that the kernel is compiled for.
         user: Machine code to use instead of that of ``kernels_cuda``.
-        own_build: Whether its streams come from the build that a GPU runs, whose extents are compiled in.
+        own_build: Whether a stream that is not shipped comes from the build with compile-time extents, which a GPU
+            runs, even if one build serves all extents.
         step_kinds: Classes of its steps and of their ops, by the names in stream files.
     """
 

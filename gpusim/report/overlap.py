@@ -400,7 +400,7 @@ def _pace(pipeline: WarpPipeline, ring: int) -> str:
 
 
 def _key(shown: str, *, used: bool, ticks: bool) -> str:
-    """Return what is shown, and the meaning of boxes, fillings and ticks."""
+    """Return the title's line that says what is shown, and what boxes, fillings and ticks mean."""
     parts = [f"Shown are {shown}. Colour and number name the k tile."]
     if used:
         parts.append("MMA boxes are filled to the share of cycles in which the tensor core multiplies for the CTA.")

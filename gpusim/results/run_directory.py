@@ -58,7 +58,8 @@ def claim(wanted: Path, *, force: bool = False, say: Callable[[str], None] = lam
 
     Raises:
         BadInput: ``wanted`` is a file. Or it is a used folder without a name to which a number could be appended ("."
-            or ".."). Or, with ``force``, it is not a run directory, or a file of a run's name there is foreign.
+            or ".."). Or, with ``force``, it is not a run directory, or a file in it has the name of a run's file but
+            was not made by gpusim.
         CannotRun: The directory cannot be made, or another process replaces the run there.
     """
     if force and is_used(wanted):

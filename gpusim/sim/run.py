@@ -68,12 +68,12 @@ class Ran:
 @dataclass(frozen=True, slots=True)
 class Resident:
     """
-    A kernel on its SMs: the part of a run's input that does not depend on the queue.
+    A kernel on its SMs: the part of a run's input that is the same for every queue of CTAs.
 
     Attributes:
         kernel: The kernel.
         assemblies: Decoded code of each behaviour of its CTAs.
-        code: The same as columns.
+        code: The code of all ``assemblies`` as columns.
         slots: CTAs that are resident on an SM at once.
     """
 

@@ -21,7 +21,8 @@ class ImplicitGemmIterator(GlobalIterator):
     """
     The common part of all implicit-GEMM iterators: a k tile is one filter position and one interval of channels.
 
-    The operator's walk says which ones. No mask is ever cleared: past the last k tile the channel is out of range.
+    The operator's ``walk`` gives the filter position and the channels of each k tile. Masks are never cleared: past the
+    last k tile the channels are out of range, so the accesses are predicated off.
 
     Attributes:
         k_axis: Dimension of the thread map that lies along GEMM K: 0 the contiguous one, 1 the strided one.

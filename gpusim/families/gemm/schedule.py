@@ -47,7 +47,7 @@ class TileKernel(CountedKernel[Op]):
         return GemmLanes(self.scenario, self.banks)
 
     def lanes(self) -> GemmLanes:
-        """Return the addresses of all CTAs, with the wavefronts that they take in the machine's banks."""
+        """Return the lane addresses of all CTAs, with the shared-memory wavefronts in the machine's banks."""
         return self._lanes
 
     def program(self, block: int) -> Program:
@@ -176,8 +176,8 @@ class TileKernel(CountedKernel[Op]):
         """
         Return wavefronts and ideal wavefronts of an operand's copies that do not zero-fill, over all tiles and slices.
 
-        Such copies are whole fetches, and none of the prologue's. Fetches with equal predicates into the same slot are
-        evaluated once.
+        All copies of a fetch zero-fill, or none does; those of the prologue all zero-fill. Fetches with equal
+        predicates into the same slot are evaluated once.
         """
         tiled, operand = self.scenario.grid.tiled, self.scenario.operand(side)
         sharing_ctas = tiled.n if side == "a" else tiled.m

@@ -70,7 +70,12 @@ def _sm_depth(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
 def _then(  # noqa: PLR0917 - the columns that tell a burst
     t: dict[str, MeasuredTable], instruction: str, count: int, row_bytes: int, behind: str = "", warps: int = _SMSPS
 ) -> list[float]:
-    """Return when the last address of each warp's burst was free, or a later load's value, one warp on each SMSP."""
+    """
+    Return the columns ``then_0`` ... of held.csv, in cycles, for ``warps`` warps on an SMSP each.
+
+    They have the cycle at which the address register of the last instruction of each warp's burst may be overwritten.
+    If ``behind`` names a load behind the burst, they have the cycle at which its value has arrived.
+    """
     of = {"instruction": instruction, "count": count, "ahead": 0, "row_bytes": row_bytes, "behind": behind}
     return [t["held"].numbers(f"then_{warp}", **of, warps=warps)[0] for warp in range(warps)]
 

@@ -22,9 +22,10 @@ _PARAMETERS: Final = "imc_miss"
 
 def stamp_places(kernel: StampedTileKernel) -> dict[int, int]:
     """
-    Return, by the word of each stamp of a warp, the number of the executed instruction that reads its clock.
+    Return the number of the executed instruction that reads the clock of each stamp of a warp, by the stamp's word.
 
-    Words are those of the warp's part of ``Params.records``; instructions are numbered in the order of execution.
+    A stamp's word is where the warp stores it, in the warp's part of ``Params.records``. Instructions are numbered in
+    the order of execution.
     """
     stamped = kernel.stamped
     runner = KernelRunner(kernel, compile_kernel(kernel.specialisation, kernel.machine.compute_capability))

@@ -107,7 +107,7 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         return moved(step, self._onward * k_tiles)
 
     def name_unaddressed(self, code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None]) -> None:
-        """Name shuffles and MUFUs."""
+        """Complete ``named`` for shuffles and MUFUs, which have no address that tells their op."""
         name_unaddressed(code, executed, named, self.shape)
 
     # --- its streams ---

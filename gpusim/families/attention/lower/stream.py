@@ -205,7 +205,7 @@ class AttentionLowering:
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
-        """Lower steps in order; what a k group issues besides its MMAs is spread among these."""
+        """Lower steps in order; the other instructions of a k group are interleaved with its MMAs."""
         masked = any(isinstance(step.op, softmax.ScaleScores) and step.op.masked for step in steps)
         begun: set[str] = set()
         for kind, group in groupby(steps, key=_kind):

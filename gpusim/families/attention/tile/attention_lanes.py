@@ -114,7 +114,11 @@ class AttentionLanes(Lanes[Step]):
 
     @property
     def qk_fetches(self) -> int:
-        """Fetches of Q, and of K for each key block: its k tiles, and the overrun of a ring that does not hold all."""
+        """
+        Fetches of Q, and of K for each key block: one for each k tile.
+
+        If the ring has fewer stages than k tiles, one for each stage is added: these are past the last k tile.
+        """
         return self.shape.qk_tiles + (0 if self.shape.qk_whole else self.shape.qk.stages)
 
     @cached_property

@@ -100,7 +100,7 @@ def _global_rows() -> Iterator[Case]:
 
 
 def _targets() -> Iterator[Case]:
-    """Vary permuted and conflicting targets, for rows of each length; with .ca also for bytes that are in L1."""
+    """Vary row lengths and targets, with and without bank conflicts; with .ca also for source bytes that are in L1."""
     for row_bytes in (512, 128, 64, 16):
         for target in ("linear", "row_major"):
             pattern = row_pattern(row_bytes, target=target)
