@@ -31,7 +31,7 @@ SMALLER = {
     "many positions": (
         WIDE,
         [f"problem.{extent}" for extent in ("h=128", "w=128", "c=40", "k=64", "n=3", "r=5", "s=7")],
-        1.5,
+        2.2,
     ),
     "a thousand slices": (SHORT_SLICES, ["problem.split_k_slices=1024"], 1.5),
     "a parallel split-K": (SHORT_SLICES, ["problem.split_k_slices=1024", "problem.split_k=parallel"], 2.0),

@@ -2,8 +2,6 @@
 Attention in time: softmax ops on one SM against arithmetic on paper, keys in the L2, CTAs dealt to SMs, the chart.
 """
 
-from dataclasses import replace
-
 import pytest
 from doubles.by_hand import run
 from problems.small import small_attention
@@ -18,6 +16,7 @@ from gpusim.families.attention.timed import TimedFusedKernel
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine import load_machine
 from gpusim.schedule.ops import Barrier
+from gpusim.sim.code import of_one_role
 from gpusim.sim.decode import assemble
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.launch import Launch, watched_cta
@@ -46,11 +45,9 @@ def issues(core, *ops, mainloop="attention"):
     made.append(Instruction("EXIT", "exit"))
     stream = Stream("estimated", 32, (Segment("mainloop", tuple(made), 1, 1),))
     # One warp, whose code is there from the first cycle on.
-    assembly = replace(assemble(stream, kernel, ((64, False),)), warps=1)
-    (segment,) = assembly.segments
+    (segment,) = assemble(stream, kernel, ((64, False),)).segments
     there = segment._replace(code=tuple(one._replace(line=-1) for one in segment.code))
-    assembly = replace(assembly, segments=(there,))
-    return run(core, assembly, machine=H200).warps[0, 0].issues
+    return run(core, of_one_role((there,), warps=1), machine=H200).warps[0, 0].issues
 
 
 def test_a_shuffle_s_value_is_awaited(core):
