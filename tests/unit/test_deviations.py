@@ -63,17 +63,11 @@ def test_the_page_of_a_unit_has_the_sections_of_all_others_and_fits_two_screens(
         assert text.count("\n") <= MOST_LINES
 
 
-def test_the_page_of_changes_names_the_places_of_every_unit():
-    """All but streams, which are no unit of the core. Each file that it names is there."""
-    text, root = PAGES["changing"], PACKAGE.parent
-    rooms = ("gpusim/sim/core", "gpusim/machine/spec", "tests/unit/sim/core")
-    listed = re.findall(r"^\| (\[.*?) \| (.*?) \| (.*?) \| (.*?) \|$", text, flags=re.MULTILINE)
+def test_the_page_of_changes_has_a_row_for_every_unit():
+    """All but streams, which are no unit of the core."""
+    rows = re.findall(r"^\| (\[.*?) \|", PAGES["changing"], flags=re.MULTILINE)
 
-    assert {name for row in listed for name in re.findall(r"\[(\w+)\]", row[0])} == set(UNITS) - {"streams"}
-    for row in listed:
-        for room, cell in zip(rooms, row[1:], strict=True):
-            for name in re.findall(r"`(.*?)`", cell):
-                assert (root / (name if "/" in name else f"{room}/{name}")).is_file(), name
+    assert {name for row in rows for name in re.findall(r"\[(\w+)\]", row)} == set(UNITS) - {"streams"}
 
 
 def test_every_open_question_says_what_would_decide_it():
