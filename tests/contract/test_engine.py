@@ -225,7 +225,7 @@ STATUS = st.builds(L2Status, slow=st.integers(0, 1000), missed=st.integers(0, 10
 
 
 @pytest.mark.slow
-@settings(max_examples=120)
+@settings(max_examples=300)
 @given(
     code=st.lists(instructions(), min_size=1, max_size=12),
     trips=st.integers(1, 3),

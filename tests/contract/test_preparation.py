@@ -31,7 +31,7 @@ SMALLER = {
     "many positions": (
         WIDE,
         [f"problem.{extent}" for extent in ("h=128", "w=128", "c=40", "k=64", "n=3", "r=5", "s=7")],
-        2.2,
+        1.5,
     ),
     "a thousand slices": (SHORT_SLICES, ["problem.split_k_slices=1024"], 1.5),
     "a parallel split-K": (SHORT_SLICES, ["problem.split_k_slices=1024", "problem.split_k=parallel"], 2.0),
@@ -45,9 +45,9 @@ def test_a_part_of_the_problem_is_prepared_in_a_second_or_two(name, overrides, s
     """
     Of the processor's time, without the core. Granule by granule and slice by slice, two of them took 3.4 s and 6.5 s.
 
-    The bound is some three times what a preparation takes.
+    The bound is two to eight times what a preparation takes. One that other work has slowed down is timed once more.
     """
-    assert prepared(case(name, *overrides), exact=False).preparation < seconds
+    assert any(prepared(case(name, *overrides), exact=False).preparation < seconds for _ in range(2))
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ KINDS = ("scenario", "machine", "result", "trace", "report", "sweep", "layout")
 
 @pytest.mark.parametrize(
     ("kind", "seed", "count"),
-    [("all", 0, 15), *(pytest.param(kind, 15, 75, marks=pytest.mark.slow) for kind in KINDS)],
+    [("all", 0, 15), *(pytest.param(kind, 15, 135, marks=pytest.mark.slow) for kind in KINDS)],
 )
 def test_mutated_files_break_nothing(tmp_path, kind, seed, count):
     asked = ["--kind", kind, "--count", str(count), "--seed", str(seed)]
