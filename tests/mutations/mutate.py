@@ -29,8 +29,8 @@ from gpusim.sim.core.source import CORE_UNITS
 TREE = Path(__file__).parents[2]
 
 MACHINE = "gpusim/machine/h200.toml"
-FILES = (
-    *(f"gpusim/sim/core/{unit}.py" for unit in CORE_UNITS),
+OF_CORE = tuple(f"gpusim/sim/core/{unit}.py" for unit in CORE_UNITS)
+OTHERS = (
     "gpusim/sim/core/constants.py",
     "gpusim/sim/figures.py",
     "gpusim/sim/cta_scheduler.py",
@@ -219,15 +219,17 @@ def figure_mutations(file: str, text: str, factor: tuple[int, ...] = (70, 130)) 
 def choose(tree: Path, seed: int, count: int) -> list[Mutation]:
     """Choose mutations: of the core, of figures, and of the other files."""
     draw = random.Random(seed)  # noqa: S311 - a choice that is to be repeated
-    core, *others = FILES
     of_key: dict[str, list[Mutation]] = {}
     for one in figure_mutations(MACHINE, (tree / MACHINE).read_text()):
         of_key.setdefault(one.place, []).append(one)
+    core, rest = (
+        [one for file in files for one in text_mutations(file, (tree / file).read_text())]
+        for files in (OF_CORE, OTHERS)
+    )
     groups = [
-        (round(count * CORE_SHARE), list(text_mutations(core, (tree / core).read_text()))),
+        (round(count * CORE_SHARE), core),
         (round(count * FIGURE_SHARE), [draw.choice(both) for both in of_key.values()]),
     ]
-    rest = [one for file in others for one in text_mutations(file, (tree / file).read_text())]
     groups.append((count - sum(number for number, _ in groups), rest))
     return [one for number, candidates in groups for one in draw.sample(candidates, number)]
 
