@@ -9,23 +9,9 @@ import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.cuda.trace_format import RECORD, operation_names
+from gpusim.schedule import ops
 from gpusim.schedule.kernel import KernelSchedule
 from gpusim.schedule.lanes import CtaLanes, Lanes, StepT
-from gpusim.schedule.ops import (
-    CopyAsync,
-    Ldmatrix,
-    LoadBias,
-    LoadFragment,
-    LoadGlobal,
-    LoadPartial,
-    LoadShared,
-    LoadSource,
-    StoreGlobal,
-    StoreShared,
-    StoreTile,
-    WaitGroup,
-    WarpMma,
-)
 
 Records = npt.NDArray[np.void]
 
@@ -161,15 +147,15 @@ def _first_in_warp(ours: Records, theirs: Records, op_kinds: Sequence[type]) -> 
     return f"{place}, {field}: {mine} in the Python stream, {other} on the GPU ({describe(ours[at], op_kinds)})"
 
 
-def blank_records(slot: int, warps: int, ops: int) -> Records:
-    """Return records for all warps of one CTA, shape [warps, ops], with every optional field unset (-1)."""
-    records = np.zeros((warps, ops), RECORD)
+def blank_records(slot: int, warps: int, steps: int) -> Records:
+    """Return records for all warps of one CTA, shape [warps, steps], with every optional field unset (-1)."""
+    records = np.zeros((warps, steps), RECORD)
     for field in ("stage", "k_group", "index", "k_tile", "shared", "global"):
         records[field] = -1
     records["predicate"] = True
     records["slot"] = slot
     records["warp"] = np.arange(warps, dtype=np.int64)[:, None]
-    records["position"] = np.arange(ops, dtype=np.int64)
+    records["position"] = np.arange(steps, dtype=np.int64)
     return records
 
 
@@ -187,33 +173,33 @@ def _fields(step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT]) -> dict[str,
 def _header(step: StepT, lanes: Lanes[StepT]) -> dict[str, int]:  # noqa: PLR0911 (one for each kind of op)
     """Return the fields that all lanes of all warps have in common."""
     match lanes.op(step):
-        case CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
+        case ops.CopyAsync(operand, fetch, access, vec, stage, zfill, cache):
             index = access * lanes.operands[lanes.operand_name(step)].vecs + vec
             fields = {"operand": _NUMBER_OF[operand], "stage": stage, "index": index, "k_tile": fetch}
             return fields | {"zfill": zfill, "cg": cache == "cg"}
-        case LoadGlobal(operand, fetch, access, vec, zfill):
+        case ops.LoadGlobal(operand, fetch, access, vec, zfill):
             index = access * lanes.operands[lanes.operand_name(step)].vecs + vec
             return {"operand": _NUMBER_OF[operand], "index": index, "k_tile": fetch, "zfill": zfill}
-        case StoreTile(operand, fetch, access, stage):
+        case ops.StoreTile(operand, fetch, access, stage):
             return {"operand": _NUMBER_OF[operand], "stage": stage, "index": access, "k_tile": fetch}
-        case Ldmatrix(operand, k_tile, k_group, instruction, stage) | LoadFragment(
+        case ops.Ldmatrix(operand, k_tile, k_group, instruction, stage) | ops.LoadFragment(
             operand, k_tile, k_group, instruction, stage
         ):
             fields = {"operand": _NUMBER_OF[operand], "stage": stage, "k_tile": k_tile}
             return fields | {"k_group": k_group, "index": instruction}
-        case WarpMma(k_tile, k_group):
+        case ops.WarpMma(k_tile, k_group):
             return {"k_group": k_group, "index": lanes.mmas(step), "k_tile": k_tile}
-        case WaitGroup(pending):
+        case ops.WaitGroup(pending):
             return {"index": pending}
-        case LoadBias(access):
+        case ops.LoadBias(access):
             return {"index": access}
-        case LoadPartial(slice_, access):
+        case ops.LoadPartial(slice_, access):
             return {"index": access, "k_tile": slice_}
         case (
-            StoreShared(number, access)
-            | LoadShared(number, access)
-            | LoadSource(number, access)
-            | StoreGlobal(number, access)
+            ops.StoreShared(number, access)
+            | ops.LoadShared(number, access)
+            | ops.LoadSource(number, access)
+            | ops.StoreGlobal(number, access)
         ):
             return {"index": access, "k_tile": number}
         case _:

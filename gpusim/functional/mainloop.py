@@ -12,19 +12,7 @@ from gpusim.element_types import INTEGER_RANGE, Mma
 from gpusim.functional.data_hazards import DataHazard, HazardLog
 from gpusim.functional.shared_memory import CopyQueue, SharedArray
 from gpusim.numerics.elements import Values, as_multiplied, decode
-from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
-    CopyAsync,
-    FragmentLoad,
-    Ldmatrix,
-    LoadFragment,
-    LoadGlobal,
-    Op,
-    StoreTile,
-    WaitGroup,
-    WarpMma,
-)
+from gpusim.schedule import ops
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.ldmatrix import delivered_offsets, fragment_loads, ldmatrix_offsets
 from gpusim.tile.mma import fragment_map, warp_coordinates
@@ -227,7 +215,7 @@ class WarpTiles:
         table = self._tables[operand]
         return table.first_row[:, None] + np.arange(table.warp_elements // table.depth, dtype=np.int64)
 
-    def execute(self, op: Op) -> None:
+    def execute(self, op: ops.Op) -> None:
         """
         Execute one op in every CTA of the batch.
 
@@ -235,22 +223,22 @@ class WarpTiles:
             TypeError: The op is not one of a mainloop.
         """
         match op:
-            case CopyAsync():
+            case ops.CopyAsync():
                 self._copy(op)
-            case CommitGroup():
+            case ops.CommitGroup():
                 self._queue.commit()
-            case WaitGroup(pending):
+            case ops.WaitGroup(pending):
                 self._queue.wait(pending)
-            case Barrier():
+            case ops.Barrier():
                 for source in self._sources.values():
                     source.shared.barrier()
-            case LoadGlobal():
+            case ops.LoadGlobal():
                 self._load_global(op)
-            case StoreTile():
+            case ops.StoreTile():
                 self._store_tile(op)
-            case Ldmatrix() | LoadFragment():
+            case ops.Ldmatrix() | ops.LoadFragment():
                 self._load_fragment(op)
-            case WarpMma():
+            case ops.WarpMma():
                 self._mma(op)
             case _:
                 raise TypeError(f"{op} is no op of a mainloop")
@@ -290,7 +278,7 @@ class WarpTiles:
         self._fetched[operand] = (number, values, valid)
         return values, valid
 
-    def _copy(self, op: CopyAsync) -> None:
+    def _copy(self, op: ops.CopyAsync) -> None:
         values, valid = self._fetch(op.operand, op.fetch)
         offsets = self._tables[op.operand].store[op.stage, :, op.access, op.vec]
         brought = values[op.access, op.vec]
@@ -299,7 +287,7 @@ class WarpTiles:
         if self._queue.issue(self._sources[op.operand].shared, offsets, brought, written):
             self._report_overwrite("copy", op)
 
-    def _load_global(self, op: LoadGlobal) -> None:
+    def _load_global(self, op: ops.LoadGlobal) -> None:
         """
         Load global memory into the threadblock fragment.
 
@@ -312,12 +300,12 @@ class WarpTiles:
         fragment = self._threadblock_fragment[op.operand]
         fragment[:, :, op.access, op.vec] = brought if op.zfill else np.where(arrives, brought, np.nan)
 
-    def _store_tile(self, op: StoreTile) -> None:
+    def _store_tile(self, op: ops.StoreTile) -> None:
         offsets = self._tables[op.operand].store[op.stage, :, op.access]
         if self._sources[op.operand].shared.store(offsets, self._threadblock_fragment[op.operand][:, :, op.access]):
             self._report_overwrite("store", op)
 
-    def _report_overwrite(self, what: str, op: CopyAsync | StoreTile) -> None:
+    def _report_overwrite(self, what: str, op: ops.CopyAsync | ops.StoreTile) -> None:
         name = self._sources[op.operand].name
         message = (
             f"{what} of operand {name}, fetch {op.fetch} into stage {op.stage}: another warp has read the same"
@@ -325,13 +313,13 @@ class WarpTiles:
         )
         self._hazards.add(DataHazard("overwrite_while_read", message, op.fetch, -1, name, op.stage, -1))
 
-    def _load_fragment(self, op: FragmentLoad) -> None:
+    def _load_fragment(self, op: ops.FragmentLoad) -> None:
         table, buffer = self._tables[op.operand], op.k_group % _BUFFERS
         loaded = self._sources[op.operand].shared.load(table.load[op.instruction, op.stage, op.k_group])
         self._registers[op.operand][buffer][..., table.held[op.instruction]] = loaded
         self._loaded_from[op.operand, buffer] = op.stage
 
-    def _matrix(self, operand: Side, op: WarpMma) -> npt.NDArray[np.float32]:
+    def _matrix(self, operand: Side, op: ops.WarpMma) -> npt.NDArray[np.float32]:
         """Return the operand of a warp-level MMA from its registers. Shape (ctas, warps, warp rows, instruction K)."""
         registers = self._registers[operand][op.k_group % _BUFFERS]
         matrix: npt.NDArray[np.float32] = registers.reshape(*registers.shape[:2], -1, self._tables[operand].depth)
@@ -340,7 +328,7 @@ class WarpTiles:
             self._report_poison(operand, op, poison)
         return matrix
 
-    def _report_poison(self, operand: Side, op: WarpMma, poison: BoolArray) -> None:
+    def _report_poison(self, operand: Side, op: ops.WarpMma, poison: BoolArray) -> None:
         """Report NaN in a row of the problem as stale data. Rows beyond the problem are never stored."""
         found = poison & self._row_in_range[operand][..., None]
         if not found.any():
@@ -358,7 +346,7 @@ class WarpTiles:
         )
         self._hazards.add(DataHazard("stale_data_consumed", message, op.k_tile, op.k_group, name, stage, in_problem))
 
-    def _mma(self, op: WarpMma) -> None:
+    def _mma(self, op: ops.WarpMma) -> None:
         """
         Compute D = A * B + D for every instruction tile, rounded once; float32 sums a tile's integer products exactly.
 

@@ -23,24 +23,7 @@ from gpusim.lower.estimated_output import (
 from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import Machine, TensorSpec
 from gpusim.numerics.output_op import OutputOp
-from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
-    CopyAsync,
-    Ldmatrix,
-    LoadBias,
-    LoadFragment,
-    LoadGlobal,
-    LoadShared,
-    LoadSource,
-    Op,
-    Program,
-    StoreGlobal,
-    StoreShared,
-    StoreTile,
-    WaitGroup,
-    WarpMma,
-)
+from gpusim.schedule import ops
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import FragmentLoads, fragment_loads
 from gpusim.tile.operand import SIDES, Operand, Side
@@ -146,7 +129,7 @@ class Lowering:
         # With few MMAs in a k group, an accumulator is read again before the MMA that writes it has finished.
         self.mma_stall = max(2, -(-tensor_core(mma, machine).latency // self.tiling.mmas))
 
-    def prologue(self, program: Program) -> Iterator[Instruction]:
+    def prologue(self, program: ops.Program) -> Iterator[Instruction]:
         """Yield the prologue: the iterators' constructors, then the copies, waits and fragment loads of the program."""
         yield from integer(KERNEL_SETUP)
         accesses = {
@@ -154,7 +137,7 @@ class Lowering:
                 {
                     op.access
                     for op in program.prologue
-                    if isinstance(op, CopyAsync | LoadGlobal) and op.operand == operand
+                    if isinstance(op, ops.CopyAsync | ops.LoadGlobal) and op.operand == operand
                 }
             )
             for operand in SIDES
@@ -164,32 +147,32 @@ class Lowering:
         yield from integer(self.tiling.warp[0] * self.tiling.warp[1] // WARP_SIZE, "MOV")
         yield from self.straight(program.prologue)
 
-    def straight(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+    def straight(self, steps: Sequence[ops.Op]) -> Iterator[Instruction]:
         """Yield the instructions of ops in the given order, each op after the arithmetic that it needs."""
-        for op in ops:
+        for op in steps:
             yield from self.instructions(op)
 
-    def iteration(self, ops: Sequence[Op]) -> Iterator[Instruction]:
+    def iteration(self, steps: Sequence[ops.Op]) -> Iterator[Instruction]:
         """Yield one k tile of the mainloop, loop control and backward branch included."""
         control = list(integer(LOOP_CONTROL))
         for operand in SIDES:
             control += integer(self.arithmetic[operand].advance)
-        through_registers = any(isinstance(op, StoreTile) for op in ops)
-        yield from (self.k_tile_through_registers if through_registers else self.copied_k_tile)(ops, control)
+        through_registers = any(isinstance(op, ops.StoreTile) for op in steps)
+        yield from (self.k_tile_through_registers if through_registers else self.copied_k_tile)(steps, control)
         yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
 
-    def copied_k_tile(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+    def copied_k_tile(self, steps: Sequence[ops.Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
         Yield one k tile of a multistage mainloop, whose copies (cp.async) bypass the registers.
 
         The other instructions of a k group are spread among its MMAs. Loop control is part of the last k group.
         """
-        *before, last = under_mmas((op, self.instructions(op)) for op in ops)
+        *before, last = under_mmas((op, self.instructions(op)) for op in steps)
         for mmas, beside in before:
             yield from spread(mmas, beside)
         yield from spread(last.mmas, last.beside + control)
 
-    def k_tile_through_registers(self, ops: Sequence[Op], control: list[Instruction]) -> Iterator[Instruction]:
+    def k_tile_through_registers(self, steps: Sequence[ops.Op], control: list[Instruction]) -> Iterator[Instruction]:
         """
         Yield one k tile of a pipelined mainloop, whose operands pass through registers.
 
@@ -197,12 +180,12 @@ class Lowering:
         last MMAs, which do not depend on them. The barrier and the next k tile's first fragment loads follow.
         """
         beside, stores, following = control, list[Instruction](), list[Instruction]()
-        for op in ops:
-            if isinstance(op, StoreTile):
+        for op in steps:
+            if isinstance(op, ops.StoreTile):
                 stores += self.instructions(op)
-            elif isinstance(op, Barrier) or following:
+            elif isinstance(op, ops.Barrier) or following:
                 following += self.instructions(op)
-            elif isinstance(op, WarpMma):
+            elif isinstance(op, ops.WarpMma):
                 yield from spread(list(self.instructions(op)), beside)
                 beside = []
             else:
@@ -213,12 +196,12 @@ class Lowering:
         yield from spread(late, stores)
         yield from (one for one in following if one.unit != "tensor")
 
-    def epilogue(self, ops: Sequence[Op], does: OutputOp) -> Iterator[Instruction]:
+    def epilogue(self, steps: Sequence[ops.Op], does: OutputOp) -> Iterator[Instruction]:
         """Yield the epilogue: accumulators pass through shared memory to global memory, step by step; then EXIT."""
-        yield from in_epilogue((op, self.epilogue_access(op, does)) for op in ops)
+        yield from in_epilogue((op, self.epilogue_access(op, does)) for op in steps)
         yield Instruction("EXIT", "exit")
 
-    def instructions(self, op: Op) -> Iterator[Instruction]:
+    def instructions(self, op: ops.Op) -> Iterator[Instruction]:
         """
         Yield the instructions of one op: first the arithmetic that it needs, then its own.
 
@@ -226,7 +209,7 @@ class Lowering:
             TypeError: The op is not a mainloop op.
         """
         match op:
-            case CopyAsync():
+            case ops.CopyAsync():
                 yield from self.address(op)
                 yield Instruction(
                     "LDGSTS.E.BYPASS.128" if op.cache == "cg" else "LDGSTS.E.128",
@@ -236,26 +219,26 @@ class Lowering:
                     guard="zero-fill" if op.zfill else "predicate",
                     op=op,
                 )
-            case LoadGlobal() | StoreTile():
+            case ops.LoadGlobal() | ops.StoreTile():
                 yield from self.tile_access(op)
-            case CommitGroup():
+            case ops.CommitGroup():
                 yield Instruction("LDGDEPBAR", "commit", stall=MEMORY_STALL, op=op)
-            case WaitGroup():
+            case ops.WaitGroup():
                 yield Instruction("DEPBAR.LE", "depbar", stall=MEMORY_STALL, op=op)
-            case Barrier():
+            case ops.Barrier():
                 yield Instruction("BAR.SYNC", "barrier", stall=MEMORY_STALL, op=op)
-            case Ldmatrix() | LoadFragment():
+            case ops.Ldmatrix() | ops.LoadFragment():
                 if op.instruction == 0:
                     yield from integer(1, "LOP3")
                 board = _fragment_scoreboard(op.operand, op.k_group)
                 opcode = self.load_opcode[op.operand]
                 yield Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=board, op=op)
-            case WarpMma():
+            case ops.WarpMma():
                 yield from self.mma(op)
             case _:
                 raise TypeError(f"{op} is no op of a mainloop")
 
-    def tile_access(self, op: LoadGlobal | StoreTile) -> Iterator[Instruction]:
+    def tile_access(self, op: ops.LoadGlobal | ops.StoreTile) -> Iterator[Instruction]:
         """
         Yield a global load into the threadblock fragment, or the store of that fragment to shared memory.
 
@@ -264,7 +247,7 @@ class Lowering:
         """
         board = TILE_SCOREBOARDS[op.operand]
         waits = 0 if op.access else 1 << board
-        if isinstance(op, StoreTile):
+        if isinstance(op, ops.StoreTile):
             yield Instruction("STS.128", "shared", stall=MEMORY_STALL, read_scoreboard=board, wait_mask=waits, op=op)
             return
         bits = self.access_bits[op.operand]
@@ -274,12 +257,12 @@ class Lowering:
         opcode = "LDG.E.LTC128B" + (f".{bits}" if bits > 32 else "")
         yield Instruction(opcode, "global", stall=MEMORY_STALL, write_scoreboard=board, guard="predicate", op=op)
 
-    def address(self, op: CopyAsync | LoadGlobal) -> Iterator[Instruction]:
+    def address(self, op: ops.CopyAsync | ops.LoadGlobal) -> Iterator[Instruction]:
         """Yield the arithmetic for address and predicate of a copy or load. Further vecs of an access need less."""
         arithmetic = self.arithmetic[op.operand]
         yield from integer(arithmetic.vec if op.vec else arithmetic.access)
 
-    def mma(self, op: WarpMma) -> Iterator[Instruction]:
+    def mma(self, op: ops.WarpMma) -> Iterator[Instruction]:
         """Yield the mma.sync of a warp-level MMA. The first one waits for the fragments of both operands."""
         boards = (1 << _fragment_scoreboard("a", op.k_group)) | (1 << _fragment_scoreboard("b", op.k_group))
         for part in range(self.tiling.mmas):
@@ -293,27 +276,27 @@ class Lowering:
                 part=part,
             )
 
-    def epilogue_access(self, op: Op, does: OutputOp) -> Iterator[Instruction]:
+    def epilogue_access(self, op: ops.Op, does: OutputOp) -> Iterator[Instruction]:
         """Yield one access of the epilogue. A global store first scales and converts its elements."""
         tile = self.epilogue_tile
         elements = tile.elements_per_access
         match op:
-            case StoreShared() | LoadShared():
+            case ops.StoreShared() | ops.LoadShared():
                 yield self.exchange(op)
-            case LoadSource() | LoadBias():
+            case ops.LoadSource() | ops.LoadBias():
                 yield from global_load(tile.access_bits, op)
-                if isinstance(op, LoadBias):
+                if isinstance(op, ops.LoadBias):
                     yield from bias_arithmetic(does, elements)
-            case StoreGlobal():
+            case ops.StoreGlobal():
                 yield from output_arithmetic(does, elements)
                 yield from global_store(tile.access_bits, op)
             case _:
                 yield from self.instructions(op)
 
-    def exchange(self, op: StoreShared | LoadShared) -> Instruction:
+    def exchange(self, op: ops.StoreShared | ops.LoadShared) -> Instruction:
         """Return the instruction of one access to the epilogue's staging in shared memory."""
         tile = self.epilogue_tile
-        if isinstance(op, StoreShared):
+        if isinstance(op, ops.StoreShared):
             return Instruction(f"STS.{tile.store_bytes * 8}", "shared", stall=MEMORY_STALL, op=op)
         opcode = f"LDS.{tile.load_bytes * 8}"
         return Instruction(opcode, "shared", stall=MEMORY_STALL, write_scoreboard=EPILOGUE_SCOREBOARD, op=op)
@@ -332,7 +315,7 @@ def in_epilogue(
     yield from integer(setup)
     step = -1
     for op, made in lowered:
-        if isinstance(op, StoreShared) and op.step != step:
+        if isinstance(op, ops.StoreShared) and op.step != step:
             step = op.step
             yield from integer(EPILOGUE_STEP)
         yield from made
@@ -365,14 +348,14 @@ def under_mmas(lowered: Iterable[tuple[object, Iterable[Instruction]]]) -> Itera
     group = KGroup([], [])
     loading: tuple[int, int] | None = None
     for op, made in lowered:
-        if isinstance(op, CommitGroup | WaitGroup | Barrier):
+        if isinstance(op, ops.CommitGroup | ops.WaitGroup | ops.Barrier):
             yield group
             yield KGroup([], list(made))
             group = KGroup([], [])
-        elif isinstance(op, WarpMma):
+        elif isinstance(op, ops.WarpMma):
             group.mmas.extend(made)
         else:
-            if isinstance(op, Ldmatrix | LoadFragment):
+            if isinstance(op, ops.Ldmatrix | ops.LoadFragment):
                 if group.mmas or (op.k_tile, op.k_group) != loading:
                     yield group
                     group = KGroup([], [])

@@ -13,24 +13,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from gpusim.errors import CannotRun
+from gpusim.report import style
 from gpusim.report.captions import Words, footer, headline, stages
 from gpusim.report.pipeline import TensorUse, WarpPipeline, from_rows, from_timeline, tensor_use
-from gpusim.report.style import (
-    FAINT,
-    INK,
-    LANE,
-    MUTED,
-    PAPER,
-    PHASE,
-    WAIT,
-    Canvas,
-    fits,
-    sheet,
-    text_on,
-    tile_colour,
-    tint,
-    title_block,
-)
 from gpusim.results.result import PipelineRow, Result
 from gpusim.results.timeline import Timeline
 
@@ -82,21 +67,21 @@ class Panel:
     end: int
     cycles_per_inch: float
 
-    def box(self, begin: int, end: int, top: float, height: float, colour: str, **style: Any) -> None:
+    def box(self, begin: int, end: int, top: float, height: float, colour: str, **look: Any) -> None:
         """Draw the part of a box inside the panel. x is in cycles, ``top`` and ``height`` are in inches."""
         if max(begin, self.begin) < min(end, self.end):
-            self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **style)
+            self.axes.broken_barh([(begin, end - begin)], (top, height), facecolor=colour, **look)
 
     def label(
-        self, span: tuple[int, int], y: float, words: Sequence[str], colour: str, *, size: float, **style: Any
+        self, span: tuple[int, int], y: float, words: Sequence[str], colour: str, *, size: float, **look: Any
     ) -> None:
         """Write the first of ``words`` that fits between two cycles, in the middle of the drawn part."""
         begin, end = max(span[0], self.begin), min(span[1], self.end)
         room = (end - begin) / self.cycles_per_inch
         for text in words:
-            if fits(text, size, room):
+            if style.fits(text, size, room):
                 centre = (begin + end) / 2
-                self.axes.text(centre, y, text, color=colour, fontsize=size, ha="center", va="center_baseline", **style)
+                self.axes.text(centre, y, text, color=colour, fontsize=size, ha="center", va="center_baseline", **look)
                 return
 
 
@@ -104,12 +89,12 @@ def overlap_chart(
     result: Result,
     words: Words,
     timeline: Timeline | None,
-    canvas: Canvas,
+    canvas: style.Canvas,
     measured: Sequence[PipelineRow] | None = None,
     *,
     through_registers: bool = False,
     group_cycles: int | None = None,
-) -> Canvas:
+) -> style.Canvas:
     """
     Draw the k tiles of warp 0 of CTA 0.
 
@@ -148,7 +133,7 @@ def overlap_chart(
     windows = common_windows(pipeline.windows(WHOLE_LIMIT) for _, pipeline in groups)
     uses = {"simulated": tensor_use(timeline, {"mma": group_cycles})} if timeline and group_cycles else {}
     above = TOP + LINE * (len(groups) - 1)
-    with sheet(canvas, WIDTH, above + body + BOTTOM) as figure:
+    with style.sheet(canvas, WIDTH, above + body + BOTTOM) as figure:
         panels = panels_of(figure, windows, body, above)
         for (name, pipeline), rows in zip(groups, lanes, strict=True):
             for panel in panels:
@@ -162,7 +147,7 @@ def overlap_chart(
         paces = [f"{name}: " * bool(measured) + _pace(pipeline, ring) for name, pipeline in groups]
         key = _key(shown, used=bool(uses), ticks=bool(simulated.loads))
         lines = [f"{words.problem}; {words.kernel}", *paces, key]
-        title_block(figure, headline(words, words.verdict or f"Stage overlap: {shown}"), lines, footer(result))
+        style.title_block(figure, headline(words, words.verdict or f"Stage overlap: {shown}"), lines, footer(result))
     return canvas
 
 
@@ -218,7 +203,7 @@ def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float, a
         axes.set_yticks([])
         for side in ("top", "left", "right"):
             axes.spines[side].set_visible(False)
-        axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
+        axes.tick_params(axis="x", length=3, labelsize=8, color=style.FAINT)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=max(2, int(width * 1.1)), integer=True))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         panels.append(Panel(axes, begin, end, scale))
@@ -230,7 +215,7 @@ def panels_of(figure: Figure, windows: Sequence[tuple[int, int]], body: float, a
 def _draw(panel: Panel, pipeline: WarpPipeline, lanes: Sequence[ChartLane], ring: int, use: TensorUse | None) -> None:
     rows = {lane.kind: lane for lane in lanes}
     for lane in lanes[1:]:
-        panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
+        panel.box(panel.begin, panel.end, lane.top, lane.height, style.LANE, zorder=0)
     _draw_phases(panel, pipeline, rows["phases"], lanes[-1].bottom, ring)
     for wait in pipeline.waits:
         words = (f"{wait.end - wait.begin:,} cycles", f"{wait.end - wait.begin:,}")
@@ -244,9 +229,11 @@ def draw_wait(
     panel: Panel, span: tuple[int, int], words: Sequence[str], lane: ChartLane, extent: tuple[float, float]
 ) -> None:
     """Draw a wait in its own lane, with the first of ``words`` that fits, and as a tint from a top to a bottom."""
-    panel.box(*span, extent[0], extent[1] - extent[0], WAIT, alpha=0.13, zorder=0.5)
-    panel.box(*span, lane.top, lane.height, WAIT, zorder=2)
-    panel.label(span, lane.middle, words, INK, size=8, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.8})
+    panel.box(*span, extent[0], extent[1] - extent[0], style.WAIT, alpha=0.13, zorder=0.5)
+    panel.box(*span, lane.top, lane.height, style.WAIT, zorder=2)
+    panel.label(
+        span, lane.middle, words, style.INK, size=8, bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.8}
+    )
 
 
 def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, use: TensorUse | None) -> None:
@@ -257,26 +244,26 @@ def _draw_mma(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, use: Tensor
     """
     for k_tile, runs in pipeline.mma_runs(gap=round(0.06 * panel.cycles_per_inch)).items():
         for begin, end in runs:
-            draw_used(panel, (begin, end), lane, tile_colour(k_tile), use)
+            draw_used(panel, (begin, end), lane, style.tile_colour(k_tile), use)
         longest = max(runs, key=lambda run: min(run[1], panel.end) - max(run[0], panel.begin))
         name_used(panel, longest, lane, k_tile, use)
     notches = [burst.begin for burst in pipeline.mma if panel.begin < burst.begin < panel.end and burst.k_group >= 0]
-    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=PAPER, linewidth=1.8, zorder=3)
-    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=INK, linewidth=0.6, zorder=3.1)
+    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=style.PAPER, linewidth=1.8, zorder=3)
+    panel.axes.vlines(notches, lane.bottom - 0.14, lane.bottom, color=style.INK, linewidth=0.6, zorder=3.1)
 
 
 def draw_used(panel: Panel, span: tuple[int, int], lane: ChartLane, colour: str, use: TensorUse | None) -> None:
     """Draw a box whose filled height is the use of the tensor core between two cycles; filled if that is unknown."""
     filled = 1.0 if use is None else use.share(*span)
-    panel.box(*span, lane.top, lane.height, tint(colour, 0.28), edgecolor=PAPER, linewidth=0.7, zorder=2)
+    panel.box(*span, lane.top, lane.height, style.tint(colour, 0.28), edgecolor=style.PAPER, linewidth=0.7, zorder=2)
     panel.box(*span, lane.bottom - filled * lane.height, filled * lane.height, colour, zorder=2.1)
 
 
 def name_used(panel: Panel, span: tuple[int, int], lane: ChartLane, tile: int, use: TensorUse | None) -> None:
     """Write the number of a k tile or key block into its box, with the use of the tensor core if it fits."""
     words = (str(tile),) if use is None else (f"{tile}: {100 * use.share(*span):.0f} %", str(tile))
-    backing = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.9}
-    panel.label(span, lane.middle - 0.04, words, INK, size=9, fontweight="bold", bbox=backing, zorder=4)
+    backing = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.9}
+    panel.label(span, lane.middle - 0.04, words, style.INK, size=9, fontweight="bold", bbox=backing, zorder=4)
 
 
 def _draw_phases(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, bottom: float, ring: int) -> None:
@@ -287,20 +274,20 @@ def _draw_phases(panel: Panel, pipeline: WarpPipeline, lane: ChartLane, bottom: 
         ("drain", phases.drain, phases.end),
     )
     for number, (name, begin, end) in enumerate(spans):
-        panel.box(begin, end, lane.top, lane.height, PHASE[number], edgecolor=PAPER, linewidth=1, zorder=1)
-        panel.label((begin, end), lane.middle, (name,), INK, size=8.5, fontweight="bold")
+        panel.box(begin, end, lane.top, lane.height, style.PHASE[number], edgecolor=style.PAPER, linewidth=1, zorder=1)
+        panel.label((begin, end), lane.middle, (name,), style.INK, size=8.5, fontweight="bold")
         if number and panel.begin <= begin <= panel.end:
             panel.axes.plot(
-                [begin, begin], [lane.top, bottom], color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=4
+                [begin, begin], [lane.top, bottom], color=style.INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=4
             )
 
 
 def _draw_stages(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]) -> None:
     for fill in pipeline.fills:
         lane = rows[f"stage {fill.stage}"]
-        colour = tile_colour(fill.k_tile)
+        colour = style.tile_colour(fill.k_tile)
         landed = fill.wait_end if fill.landed is None else fill.landed
-        paper = tint(colour, 0.28)
+        paper = style.tint(colour, 0.28)
         panel.box(
             *(fill.issue, landed, lane.top, lane.height, paper),
             edgecolor=colour,
@@ -313,8 +300,10 @@ def _draw_stages(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane
         panel.box(fill.read_begin, fill.read_end, lane.top, lane.height, colour, zorder=2)
         name, bold = (str(fill.k_tile),), "bold"
         backing = {"facecolor": paper, "edgecolor": "none", "pad": 1.2}
-        panel.label((fill.issue, landed), lane.middle, name, INK, size=10, fontweight=bold, bbox=backing)
-        panel.label((fill.read_begin, fill.read_end), lane.middle, name, text_on(colour), size=10, fontweight=bold)
+        panel.label((fill.issue, landed), lane.middle, name, style.INK, size=10, fontweight=bold, bbox=backing)
+        panel.label(
+            (fill.read_begin, fill.read_end), lane.middle, name, style.text_on(colour), size=10, fontweight=bold
+        )
 
 
 def _draw_loads(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]) -> None:
@@ -325,7 +314,7 @@ def _draw_loads(panel: Panel, pipeline: WarpPipeline, rows: dict[str, ChartLane]
     pitch = lane.height / groups
     for load in pipeline.loads:
         top = lane.top + max(load.k_group, 0) * pitch
-        panel.box(load.begin, load.end, top + 0.01, pitch - 0.02, tile_colour(load.k_tile), zorder=2)
+        panel.box(load.begin, load.end, top + 0.01, pitch - 0.02, style.tile_colour(load.k_tile), zorder=2)
 
 
 def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
@@ -334,7 +323,7 @@ def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
     for lane in lanes[1:]:
         x = panel.begin - 0.12 * per_inch
         panel.axes.text(x, lane.middle - 0.075, lane.name, fontsize=9, fontweight="bold", ha="right", va="center")
-        panel.axes.text(x, lane.middle + 0.085, lane.note, fontsize=7, color=MUTED, ha="right", va="center")
+        panel.axes.text(x, lane.middle + 0.085, lane.note, fontsize=7, color=style.MUTED, ha="right", va="center")
     if group:
         x = panel.begin - (LEFT - 0.18) * per_inch
         panel.axes.text(x, lanes[0].middle, group, fontsize=10.5, fontweight="bold", ha="left", va="center")
@@ -352,26 +341,26 @@ def break_note(figure: Figure, before: Panel, after: Panel, text: str) -> None:
     """Write a text between two panels, about the part that is not drawn."""
     left, right = before.axes.get_position(), after.axes.get_position()
     x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
-    figure.text(x, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=MUTED, ha="center", va="center")
+    figure.text(x, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=style.MUTED, ha="center", va="center")
 
 
 def _legend(figure: Figure, filling: str, *, loads: bool, unobserved: bool) -> None:
-    sample = tile_colour(0)
+    sample = style.tile_colour(0)
     between: list[Artist] = [Line2D([], [], color=sample, linewidth=3, label="landed")]
     if unobserved:
         words = "landing not observed: drawn to the wait's end"
-        between.insert(0, Patch(facecolor=tint(sample, 0.28), edgecolor=sample, linestyle="--", label=words))
+        between.insert(0, Patch(facecolor=style.tint(sample, 0.28), edgecolor=sample, linestyle="--", label=words))
     legend(figure, filling, "read by fragment loads" if loads else "read (MMA of the k tile)", between)
 
 
 def legend(figure: Figure, hatched: str, solid: str, between: Sequence[Artist] = ()) -> None:
     """Explain hatched and solid boxes, other samples and waits: one line under the chart, at its right edge."""
-    sample = tile_colour(0)
+    sample = style.tile_colour(0)
     handles: list[Artist] = [
-        Patch(facecolor=tint(sample, 0.28), edgecolor=sample, hatch="////", label=hatched),
+        Patch(facecolor=style.tint(sample, 0.28), edgecolor=sample, hatch="////", label=hatched),
         *between,
         Patch(facecolor=sample, label=solid),
-        Patch(facecolor=WAIT, label="the warp waits"),
+        Patch(facecolor=style.WAIT, label="the warp waits"),
     ]
     width, height = figure.get_size_inches()
     figure.legend(

@@ -5,20 +5,9 @@ from typing import Final, NamedTuple
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from gpusim.report import style
 from gpusim.report.captions import Words, footer, headline
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.report.style import (
-    FAINT,
-    IDEAL,
-    LANE,
-    MUTED,
-    PAPER,
-    TILE_COLOURS,
-    WAIT,
-    Canvas,
-    sheet,
-    title_block,
-)
 from gpusim.results.result import Result
 from gpusim.results.stall_words import STALL_WORDS
 
@@ -37,14 +26,14 @@ class StallLook(NamedTuple):
 
 
 STALL_LOOKS: Final = {
-    "memory": StallLook("memory", WAIT, "////"),
-    "warps": StallLook("other warps", TILE_COLOURS[2], "xxxx"),
-    "issue": StallLook("issue and pipes", TILE_COLOURS[0], ""),
-    "issued": StallLook("issued: no stall", IDEAL, "...."),
+    "memory": StallLook("memory", style.WAIT, "////"),
+    "warps": StallLook("other warps", style.TILE_COLOURS[2], "xxxx"),
+    "issue": StallLook("issue and pipes", style.TILE_COLOURS[0], ""),
+    "issued": StallLook("issued: no stall", style.IDEAL, "...."),
 }
 
 
-def stall_chart(result: Result, words: Words, canvas: Canvas) -> Canvas:
+def stall_chart(result: Result, words: Words, canvas: style.Canvas) -> style.Canvas:
     """
     Draw the share of each stall reason, the largest first, with its definition beside it.
 
@@ -52,29 +41,29 @@ def stall_chart(result: Result, words: Words, canvas: Canvas) -> Canvas:
     warps, or issue port and pipes. ``selected`` marks cycles in which a warp issued.
     """
     ranked = ranked_stalls(result)
-    with sheet(canvas, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:
+    with style.sheet(canvas, _WIDTH, _TOP + _BAR * max(1, len(ranked)) + _BOTTOM) as figure:
         width, height = figure.get_size_inches()
         span = width - _LEFT - _RIGHT
         down = height - _TOP - _BOTTOM
         axes = figure.add_axes((_LEFT / width, _BOTTOM / height, span / width, down / height))
-        axes.barh(range(len(ranked)), [1.0] * len(ranked), 0.7, color=LANE)
+        axes.barh(range(len(ranked)), [1.0] * len(ranked), 0.7, color=style.LANE)
         for place, (reason, share) in enumerate(ranked):
             look = _look(reason)
-            axes.barh(place, share, 0.7, color=look.colour, hatch=look.hatch, edgecolor=PAPER, linewidth=0)
+            axes.barh(place, share, 0.7, color=look.colour, hatch=look.hatch, edgecolor=style.PAPER, linewidth=0)
             axes.text(1.015, place, percent(share), fontsize=9, va="center_baseline")
-            axes.text(1.17, place, _meaning(reason), fontsize=7.8, color=MUTED, va="center_baseline")
+            axes.text(1.17, place, _meaning(reason), fontsize=7.8, color=style.MUTED, va="center_baseline")
         axes.set_xlim(0, 1)
         axes.set_ylim(max(1, len(ranked)) - 0.5, -0.5)
         axes.set_yticks(range(len(ranked)), [reason for reason, _ in ranked])
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
         axes.tick_params(axis="y", length=0, labelsize=9)
-        axes.tick_params(axis="x", length=3, labelsize=8, color=FAINT)
+        axes.tick_params(axis="x", length=3, labelsize=8, color=style.FAINT)
         for side, spine in axes.spines.items():
             spine.set_visible(side == "left")
-            spine.set_color(FAINT)
+            spine.set_color(style.FAINT)
         _legend(figure)
         lines = [f"{words.problem}; {words.kernel}", words.verdict, "Share of all cycles of all warps."]
-        title_block(figure, headline(words, _said(result)), [line for line in lines if line], footer(result))
+        style.title_block(figure, headline(words, _said(result)), [line for line in lines if line], footer(result))
     return canvas
 
 
@@ -94,7 +83,7 @@ def _meaning(reason: str) -> str:
 def _legend(figure: Figure) -> None:
     width, height = figure.get_size_inches()
     handles = [
-        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=PAPER, linewidth=0, label=look.name)
+        Patch(facecolor=look.colour, hatch=look.hatch, edgecolor=style.PAPER, linewidth=0, label=look.name)
         for look in STALL_LOOKS.values()
     ]
     figure.legend(

@@ -12,16 +12,7 @@ from rich.text import Text
 
 from gpusim.errors import printable
 from gpusim.machine.spec import Machine
-from gpusim.report.captions import (
-    Words,
-    bound_line,
-    counted_work,
-    machine_name,
-    not_compiled,
-    rate_unit,
-    scenario_digest,
-    stream_build,
-)
+from gpusim.report import captions
 from gpusim.report.stall_shares import percent, ranked_stalls
 from gpusim.results.result import NOT_IN_CUTLASS, Result
 from gpusim.results.trust import trust_line
@@ -38,7 +29,9 @@ _FIRST_COLUMN = 32
 _ASCII_HEAD = box.Box(str(box.SIMPLE_HEAD).replace("─", "-"), ascii=True)
 
 
-def print_summary(result: Result, words: Words, machine: Machine, name: str = "", file: TextIO | None = None) -> None:
+def print_summary(
+    result: Result, words: captions.Words, machine: Machine, name: str = "", file: TextIO | None = None
+) -> None:
     """
     Print ``summary`` to ``file``, or to stdout if it is None.
 
@@ -99,7 +92,7 @@ def _has_blocks(file: TextIO) -> bool:
 
 
 def summary(
-    result: Result, words: Words, machine: Machine, name: str = "", *, ascii_only: bool = False
+    result: Result, words: captions.Words, machine: Machine, name: str = "", *, ascii_only: bool = False
 ) -> RenderableType:
     """
     Return the summary that ``gpusim run`` prints: headline, verdict, facts, bank conflicts, stalls, hazards.
@@ -189,12 +182,12 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
         f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s"
         f"{pace}{whole} ({scope}{core})"
     )
-    unit = rate_unit(result)
+    unit = captions.rate_unit(result)
     rate = f"{result.tflops:,.2f} {unit}"
     if use.tensor_peak:
         rate += f", {100 * result.tflops / use.tensor_peak:.1f} % of the tensor cores' {use.tensor_peak:,.0f}"
     lacking = result.provenance.get(NOT_IN_CUTLASS)
-    convention = counted_work(result)
+    convention = captions.counted_work(result)
     tile = _tile(use, masked=bool(convention))
     rate += f" ({convention})" if convention else ""
     second = result.reduction
@@ -205,20 +198,20 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
         else ""
     )
     return (
-        ("machine", machine_name(result) + (f" (figures: {figures})" if figures else "")),
-        ("scenario", f"{scenario_digest(result)}, {result.stream} stream{stream_build(result)}"),
+        ("machine", captions.machine_name(result) + (f" (figures: {figures})" if figures else "")),
+        ("scenario", f"{captions.scenario_digest(result)}, {result.stream} stream{captions.stream_build(result)}"),
         *((("CUTLASS", f"has no such kernel: {lacking}"),) if lacking else ()),
-        *((("not compiled", not_compiled(result)),) if not_compiled(result) else ()),
+        *((("not compiled", captions.not_compiled(result)),) if captions.not_compiled(result) else ()),
         ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("SMs", _sm_use(use)),
         *((("tile", tile),) if tile else ()),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
-        ("trust", trust_line(result.trust, machine_name(result))),
+        ("trust", trust_line(result.trust, captions.machine_name(result))),
         *((("reduction", reduction),) if second else ()),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz, {rate}"),
         *((("of peak", f"{_peaks(use)} (all SMs, all cycles)"),) if use.of_peak else ()),
-        ("first bound", bound_line(result)),
+        ("first bound", captions.bound_line(result)),
         ("simulated", simulation),
     )
 

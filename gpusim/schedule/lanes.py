@@ -13,17 +13,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.layout.banks import Banks
-from gpusim.schedule.ops import (
-    ALL_WARPS,
-    CopyAsync,
-    Ldmatrix,
-    LoadFragment,
-    LoadShared,
-    Role,
-    StoreGlobal,
-    StoreShared,
-    StoreTile,
-)
+from gpusim.schedule import ops
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.operand import Operand
@@ -191,9 +181,9 @@ class Lanes(ABC, Generic[StepT]):
         self._tables: dict[tuple[Any, str], SharedTable] = {}
 
     @property
-    def roles(self) -> tuple[Role, ...]:
+    def roles(self) -> tuple[ops.Role, ...]:
         """Roles of a CTA, in the order of their warps. In every family so far all warps have one role."""
-        return (Role(ALL_WARPS, range(self.warps)),)
+        return (ops.Role(ops.ALL_WARPS, range(self.warps)),)
 
     @abstractmethod
     def cta(self, block: int) -> CtaLanes[StepT]:
@@ -229,7 +219,7 @@ class Lanes(ABC, Generic[StepT]):
     def storing(self, step: StepT) -> Any:
         """Return a step that stores elements which a ``LoadShared`` loads."""
         op = self.op(step)
-        return StoreGlobal(op.step, op.access // self.epilogue.loads_per_access)
+        return ops.StoreGlobal(op.step, op.access // self.epilogue.loads_per_access)
 
     def k_tile(self, step: StepT) -> tuple[int, ...]:
         """
@@ -246,22 +236,22 @@ class Lanes(ABC, Generic[StepT]):
     def shared(self, step: StepT) -> Shared | None:
         """Return the shared access of a step; None where it has none."""
         match self.op(step):
-            case Ldmatrix(_, _, k_group, instruction, stage) | LoadFragment(_, _, k_group, instruction, stage):
+            case ops.Ldmatrix(_, _, k_group, instruction, stage) | ops.LoadFragment(_, _, k_group, instruction, stage):
                 return Shared(self._table(fragment_table, self.operand_name(step)), (stage, k_group, instruction))
-            case CopyAsync(_, _, access, vec, stage):
+            case ops.CopyAsync(_, _, access, vec, stage):
                 return Shared(self._table(copy_table, self.operand_name(step)), (stage, access, vec))
-            case StoreTile(_, _, access, stage):
+            case ops.StoreTile(_, _, access, stage):
                 return Shared(self._table(tile_store_table, self.operand_name(step)), (stage, access))
-            case StoreShared(_, access):
+            case ops.StoreShared(_, access):
                 return Shared(self.staging_stores, (access,))
-            case LoadShared(_, access):
+            case ops.LoadShared(_, access):
                 return Shared(self.staging_loads, (access,))
             case _:
                 return None
 
     def base(self, step: StepT) -> int:
         """Return the byte of the CTA's shared memory from which a step's shared offsets count."""
-        if isinstance(self.op(step), CopyAsync | Ldmatrix | LoadFragment | StoreTile):
+        if isinstance(self.op(step), ops.CopyAsync | ops.Ldmatrix | ops.LoadFragment | ops.StoreTile):
             return self.shared_base[self.operand_name(step)]
         return self.staging_base
 

@@ -7,21 +7,8 @@ from typing import Any, Final, TypeAlias
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Segment, Stream
+from gpusim.schedule import ops
 from gpusim.schedule.lanes import Shared
-from gpusim.schedule.ops import (
-    CopyAsync,
-    Ldmatrix,
-    LoadBias,
-    LoadFragment,
-    LoadGlobal,
-    LoadPartial,
-    LoadShared,
-    LoadSource,
-    StoreGlobal,
-    StoreShared,
-    StoreTile,
-    WaitGroup,
-)
 from gpusim.sim.code import (
     KINDS,
     OUTPUT,
@@ -318,10 +305,10 @@ class _Decoder:
         """Return the properties that an instruction takes from its step."""
         shared, op = self.machine.shared, self.lanes.op(step)
         match op:
-            case Ldmatrix() | LoadFragment():
-                latency = shared.load_latency if isinstance(op, LoadFragment) else shared.ldmatrix_latency_x1
+            case ops.Ldmatrix() | ops.LoadFragment():
+                latency = shared.load_latency if isinstance(op, ops.LoadFragment) else shared.ldmatrix_latency_x1
                 return self._load(step, self._in_ring(step), latency)._replace(stage=op.stage)
-            case CopyAsync(_, _, access, vec, stage, zfill, cache):
+            case ops.CopyAsync(_, _, access, vec, stage, zfill, cache):
                 return Access(
                     wavefronts=self._in_ring(step),
                     target=(*self._fetch(step), access, vec),
@@ -330,23 +317,23 @@ class _Decoder:
                     zero_fills=zfill,
                     apart=self._apart(step),
                 )
-            case StoreTile():
+            case ops.StoreTile():
                 return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
-            case LoadGlobal(_, _, access, vec):
+            case ops.LoadGlobal(_, _, access, vec):
                 return Access(
                     target=(*self._fetch(step), access, vec),
                     is_load=True,
                     through_l1=True,
                 )
-            case StoreShared():
+            case ops.StoreShared():
                 return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), fills=True)
-            case LoadShared():
+            case ops.LoadShared():
                 table = self.lanes.shared(step)
                 lane_bytes = 0 if table is None else table.table.returned_bytes // WARP_SIZE
                 return self._load(step, wavefronts_of(table), shared.lds_latency(lane_bytes))
-            case LoadSource() | LoadBias() | LoadPartial() | StoreGlobal():
-                return self._output(step, is_load=not isinstance(op, StoreGlobal))
-            case WaitGroup(pending):
+            case ops.LoadSource() | ops.LoadBias() | ops.LoadPartial() | ops.StoreGlobal():
+                return self._output(step, is_load=not isinstance(op, ops.StoreGlobal))
+            case ops.WaitGroup(pending):
                 return Access(pending=pending)
             case _:
                 return self.kernel.access(step, self.lanes)

@@ -14,31 +14,21 @@ from gpusim.results.program import WarpProgram, issue_cycles
 from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.scenario.models import Scenario
-from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
-    CopyAsync,
-    Ldmatrix,
-    LoadFragment,
-    LoadGlobal,
-    StoreTile,
-    WaitGroup,
-    WarpMma,
-)
+from gpusim.schedule import ops
 from gpusim.sim.code import NOT_WATCHED
 from gpusim.sim.timed_kernel import KernelCode
 from gpusim.units import WARP_SIZE
 
 _WORDS = {
-    CopyAsync: "cp.async",
-    CommitGroup: "cp.async.commit_group",
-    WaitGroup: "cp.async.wait_group",
-    Barrier: "bar.sync",
-    Ldmatrix: "ldmatrix",
-    LoadFragment: "lds fragment",
-    LoadGlobal: "ld.global",
-    StoreTile: "st.shared",
-    WarpMma: "mma.sync",
+    ops.CopyAsync: "cp.async",
+    ops.CommitGroup: "cp.async.commit_group",
+    ops.WaitGroup: "cp.async.wait_group",
+    ops.Barrier: "bar.sync",
+    ops.Ldmatrix: "ldmatrix",
+    ops.LoadFragment: "lds fragment",
+    ops.LoadGlobal: "ld.global",
+    ops.StoreTile: "st.shared",
+    ops.WarpMma: "mma.sync",
 }
 """PTX's names of the ops that tile kernels share. Other ops are named by the words of their class."""
 
@@ -124,14 +114,14 @@ def _describer(kernel: KernelCode[Any], behaviour: Hashable) -> Callable[[Instru
         op = lanes.op(step)
         words = _WORDS.get(type(op), _split(type(op).__name__))
         size, k_tile = 0, -1
-        if isinstance(op, CopyAsync | LoadGlobal | StoreTile | Ldmatrix | LoadFragment):
+        if isinstance(op, ops.CopyAsync | ops.LoadGlobal | ops.StoreTile | ops.Ldmatrix | ops.LoadFragment):
             name = lanes.operand_name(step)
             words = f"{words} {name}"
-            if instruction.unit == "ldgsts" or (isinstance(op, LoadGlobal) and instruction.unit == "global"):
+            if instruction.unit == "ldgsts" or (isinstance(op, ops.LoadGlobal) and instruction.unit == "global"):
                 size = lanes.operands[name].access_bytes * WARP_SIZE
         noted = kernel.noted(step, behaviour)
         activity = "" if noted.activity == NOT_WATCHED else kernel.watch.activities[noted.activity]
-        if activity and not isinstance(op, WaitGroup | Barrier):
+        if activity and not isinstance(op, ops.WaitGroup | ops.Barrier):
             k_tile = noted.k_tile
         return _Row(instruction.opcode, words, activity, k_tile, getattr(op, "stage", -1), size, tensor)
 

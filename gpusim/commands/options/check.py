@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpusim.commands.options.fields import (
-    CutlassOptions,
-    ForceOption,
-    HeldOutRowsOption,
-    SeedOption,
-    SetOption,
-    shipped_names,
-)
+from gpusim.commands.options import fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,21 +19,21 @@ class CheckOptions:
             metavar="[FILE...]",
             help="Scenario files, or names of shipped ones.",
             show_default=False,
-            autocompletion=shipped_names,
+            autocompletion=fields.shipped_names,
         ),
     ] = ()
-    cutlass: CutlassOptions = ()
-    overrides: SetOption = ()
+    cutlass: fields.CutlassOptions = ()
+    overrides: fields.SetOption = ()
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with the records; without FILE, with all of them. Needs no GPU.")
     ] = False
     record: Annotated[bool, typer.Option("--record", help="Keep what is measured in reports/measured.")] = False
     gpu: Annotated[str | None, typer.Option(help="GPU whose records to use, e.g. h200.  [default: any]")] = None
-    seed: SeedOption = 0
+    seed: fields.SeedOption = 0
     overlay: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the measured pipeline above the simulated one.")
     ] = None
-    held_out_rows: HeldOutRowsOption = False
+    held_out_rows: fields.HeldOutRowsOption = False
     out: Annotated[
         Path | None,
         typer.Option(
@@ -49,5 +42,5 @@ class CheckOptions:
             "again, so that a command that was interrupted goes on where it was.",
         ),
     ] = None
-    force: ForceOption = False
+    force: fields.ForceOption = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; with several scenarios, a line each.")] = False

@@ -6,17 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gpusim.commands.options.fields import (
-    CutlassOptions,
-    ForceOption,
-    JsonOption,
-    SaveTensorsOption,
-    SeedOption,
-    SetOption,
-    StreamOption,
-    named_path,
-    shipped_names,
-)
+from gpusim.commands.options import fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,15 +19,15 @@ class RunOptions:
             metavar="FILE...",
             help="Scenario files, names of shipped scenarios, or - for standard input.",
             show_default=False,
-            autocompletion=shipped_names,
+            autocompletion=fields.shipped_names,
         ),
     ] = ()
-    cutlass: CutlassOptions = ()
-    overrides: SetOption = ()
+    cutlass: fields.CutlassOptions = ()
+    overrides: fields.SetOption = ()
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=named_path("--out", "folder"),
+            parser=fields.named_path("--out", "folder"),
             metavar="FOLDER",
             help="The run directory; with several files, the folder that holds theirs. "
             "If it is not empty, -2, -3, ... is appended.  [default: runs/NAME-DIGEST]",
@@ -50,7 +40,7 @@ class RunOptions:
             help="Simulate every CTA and k tile, or sample.  [default: exact up to 50 million warp instructions]",
         ),
     ] = None
-    stream: StreamOption = "auto"
+    stream: fields.StreamOption = "auto"
     engine: Annotated[
         Literal["auto", "compiled", "interpreted"],
         typer.Option(help="Execution of the simulator's core. auto: the compiled one where it was built."),
@@ -58,7 +48,7 @@ class RunOptions:
     cubin: Annotated[
         Path | None,
         typer.Option(
-            parser=named_path("--cubin", "file"),
+            parser=fields.named_path("--cubin", "file"),
             metavar="KERNEL.cubin",
             help="Take the machine code of this file instead of gpusim's kernel; addresses come from the schedule.",
         ),
@@ -68,10 +58,10 @@ class RunOptions:
         typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
     ] = None
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False
-    force: ForceOption = False
+    force: fields.ForceOption = False
     reference_check: Annotated[
         bool, typer.Option("--reference-check", help="Execute on random tensors, and compare with the reference.")
     ] = False
-    save_tensors: SaveTensorsOption = None
-    seed: SeedOption = 0
-    as_json: JsonOption = False
+    save_tensors: fields.SaveTensorsOption = None
+    seed: fields.SeedOption = 0
+    as_json: fields.JsonOption = False

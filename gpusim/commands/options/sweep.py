@@ -7,18 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gpusim.commands.options.fields import (
-    CutlassOption,
-    ExactOption,
-    FileArgument,
-    JobsOption,
-    JsonOption,
-    MetricOption,
-    SchedulerOption,
-    SetOption,
-    StreamOption,
-    named_path,
-)
+from gpusim.commands.options import fields
 
 
 class SweepChart(StrEnum):
@@ -32,9 +21,9 @@ class SweepChart(StrEnum):
 class SweepOptions:
     """Simulate a scenario over axes of keys, into one table."""
 
-    file: FileArgument = None
-    cutlass: CutlassOption = None
-    overrides: SetOption = ()
+    file: fields.FileArgument = None
+    cutlass: fields.CutlassOption = None
+    overrides: fields.SetOption = ()
     over: Annotated[
         tuple[str, ...],
         typer.Option(
@@ -47,15 +36,15 @@ class SweepOptions:
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=named_path("--out", "folder"),
+            parser=fields.named_path("--out", "folder"),
             metavar="DIR",
             help="Folder of the sweep; where it holds the same one, that goes on.  [default: sweeps/NAME-DIGEST]",
         ),
     ] = None
-    jobs: JobsOption = None
-    scheduler: SchedulerOption = None
-    exact: ExactOption = None
-    stream: StreamOption = "auto"
+    jobs: fields.JobsOption = None
+    scheduler: fields.SchedulerOption = None
+    exact: fields.ExactOption = None
+    stream: fields.StreamOption = "auto"
     table: Annotated[
         Literal["auto", "csv", "parquet"],
         typer.Option(help="Format of the table. auto: Parquet where pyarrow is installed."),
@@ -63,8 +52,8 @@ class SweepOptions:
     plot: Annotated[
         tuple[SweepChart, ...], typer.Option("--plot", help="Draw lines or a heat map into DIR. Repeatable.")
     ] = ()
-    metric: MetricOption = "tflops"
+    metric: fields.MetricOption = "tflops"
     force: Annotated[
         bool, typer.Option("--force", help="Begin anew where DIR holds a sweep, this one or another. Other files stay.")
     ] = False
-    as_json: JsonOption = False
+    as_json: fields.JsonOption = False

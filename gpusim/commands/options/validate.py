@@ -6,14 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gpusim.commands.options.fields import (
-    ExactOption,
-    ForceOption,
-    HeldOutRowsOption,
-    JobsOption,
-    JsonOption,
-    named_path,
-)
+from gpusim.commands.options import fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +22,12 @@ class ValidateOptions:
         Literal["auto", "estimated", "compiled"],
         typer.Option(help="Origin of the instruction streams. auto: both, each in rows of its own."),
     ] = "auto"
-    exact: ExactOption = None
-    jobs: JobsOption = None
+    exact: fields.ExactOption = None
+    jobs: fields.JobsOption = None
     held_out: Annotated[
         bool, typer.Option("--held-out", help="Show aggregates of the held-out half; the look is noted in the log.")
     ] = False
-    held_out_rows: HeldOutRowsOption = False
+    held_out_rows: fields.HeldOutRowsOption = False
     cutlass_rows: Annotated[
         tuple[Path, ...],
         typer.Option(metavar="JSON", help="Measured kernels of CUTLASS's own.  [default: the committed ones]"),
@@ -42,10 +35,10 @@ class ValidateOptions:
     out: Annotated[
         Path | None,
         typer.Option(
-            parser=named_path("--out", "folder"),
+            parser=fields.named_path("--out", "folder"),
             metavar="FOLDER",
             help="Write the page, its data and the picture to this folder.",
         ),
     ] = None
-    force: ForceOption = False
-    as_json: JsonOption = False
+    force: fields.ForceOption = False
+    as_json: fields.JsonOption = False

@@ -8,24 +8,15 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.layout.banks import STANDARD, Banks
 from gpusim.scenario.gemm import GemmScenario
+from gpusim.schedule import ops
 from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes, Reached, at_access, at_output
-from gpusim.schedule.ops import (
-    CopyAsync,
-    FragmentLoad,
-    LoadBias,
-    LoadGlobal,
-    LoadSource,
-    Op,
-    StoreGlobal,
-    StoreTile,
-)
 from gpusim.tile.global_access import GlobalAccess
 from gpusim.tile.operand import SIDES, Operand
 from gpusim.tile.requests import GridFetches, grid_fetches
 from gpusim.units import LINE_BITS, WARP_SIZE
 
 
-class GemmLanes(Lanes[Op]):
+class GemmLanes(Lanes[ops.Op]):
     """The lane addresses of a scenario's tile kernel."""
 
     def __init__(self, scenario: GemmScenario, banks: Banks = STANDARD) -> None:
@@ -54,26 +45,26 @@ class GemmLanes(Lanes[Op]):
         # A convolution issues part of one fetch beyond the overrun.
         return GemmCta(self, tile, self.scenario.k_iterations(tile[2]) + self.scenario.tiling.stages)
 
-    def op(self, step: Op) -> Op:
+    def op(self, step: ops.Op) -> ops.Op:
         """Return the step itself: steps of a tile kernel are ops."""
         return step
 
-    def operand_name(self, step: Op) -> str:
+    def operand_name(self, step: ops.Op) -> str:
         """
         Return the operand that a step's op accesses: a or b.
 
         Raises:
             TypeError: The op has no operand.
         """
-        if not isinstance(step, CopyAsync | LoadGlobal | StoreTile | FragmentLoad):
+        if not isinstance(step, ops.CopyAsync | ops.LoadGlobal | ops.StoreTile | ops.FragmentLoad):
             raise TypeError(f"{type(step).__name__} has no operand")
         return step.operand
 
-    def mmas(self, step: Op) -> int:  # noqa: ARG002 - all warp-level MMAs are alike
+    def mmas(self, step: ops.Op) -> int:  # noqa: ARG002 - all warp-level MMAs are alike
         """Return the number of mma.sync of a warp-level MMA."""
         return self.scenario.tiling.mmas
 
-    def target(self, step: Op) -> tuple[int, int]:
+    def target(self, step: ops.Op) -> tuple[int, int]:
         """
         Return row and number of the fetch that a step belongs to, or row and access of an epilogue's access.
 
@@ -83,17 +74,17 @@ class GemmLanes(Lanes[Op]):
             TypeError: The op accesses no global memory.
         """
         match step:
-            case CopyAsync(operand, fetch) | LoadGlobal(operand, fetch) | StoreTile(operand, fetch):
+            case ops.CopyAsync(operand, fetch) | ops.LoadGlobal(operand, fetch) | ops.StoreTile(operand, fetch):
                 return SIDES.index(operand), fetch
-            case LoadSource(number, access) | StoreGlobal(number, access):
+            case ops.LoadSource(number, access) | ops.StoreGlobal(number, access):
                 return number, access
-            case LoadBias(access):
+            case ops.LoadBias(access):
                 return self.epilogue.steps, access
             case _:
                 raise TypeError(f"{type(step).__name__} reaches no global memory")
 
 
-class GemmCta(CtaLanes[Op]):
+class GemmCta(CtaLanes[ops.Op]):
     """The global accesses of one CTA that has a tile."""
 
     def __init__(self, lanes: GemmLanes, tile: Sequence[int], fetches: int) -> None:
@@ -144,20 +135,20 @@ class GemmCta(CtaLanes[Op]):
         accesses.append(tile.bias(self.tile_n))
         return [GlobalRow(one.offset, one.valid, tile.output_bits, tile.access_bytes) for one in accesses]
 
-    def reached(self, step: Op) -> Reached | None:
+    def reached(self, step: ops.Op) -> Reached | None:
         """Return the global access of a copy, a load into registers or an epilogue's access; None for other ops."""
         lanes = self._lanes
         match step:
-            case CopyAsync(operand, fetch, access, vec) | LoadGlobal(operand, fetch, access, vec):
+            case ops.CopyAsync(operand, fetch, access, vec) | ops.LoadGlobal(operand, fetch, access, vec):
                 own = self._fetch(SIDES.index(operand), fetch)
                 return at_access(own, operand, (access, vec), lanes.operands[operand].bits, lanes.warps)
-            case LoadSource(number, access):
+            case ops.LoadSource(number, access):
                 # Later slices of a serial split-K add to the output that the previous slice stored.
                 return at_output(self.output_rows[number], "output" if self.slice_ else "source", access, lanes.warps)
-            case StoreGlobal(number, access):
+            case ops.StoreGlobal(number, access):
                 tensor = "partial" if lanes.scenario.problem.reduces else "output"
                 return at_output(self.output_rows[number], tensor, access, lanes.warps)
-            case LoadBias(access):
+            case ops.LoadBias(access):
                 return at_output(self.output_rows[-1], "bias", access, lanes.warps)
             case _:
                 return None

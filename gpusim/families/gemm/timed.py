@@ -30,18 +30,7 @@ from gpusim.machine.spec import Machine
 from gpusim.numerics.output_op import OutputOp, slice_output_op
 from gpusim.results.result import StreamOrigin
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.ops import (
-    Barrier,
-    CopyAsync,
-    Ldmatrix,
-    LoadFragment,
-    LoadGlobal,
-    Op,
-    Program,
-    StoreTile,
-    WaitGroup,
-    WarpMma,
-)
+from gpusim.schedule import ops
 from gpusim.sim.code import Noted
 from gpusim.sim.timed_kernel import TimedKernel, Watch
 from gpusim.units import WARP_SIZE
@@ -49,7 +38,7 @@ from gpusim.units import WARP_SIZE
 _COPY, _LDMATRIX, _MMA = range(3)
 
 
-class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
+class TimedTileKernel(TileData, CompilableKernel[ops.Op], TimedKernel[ops.Op]):
     """The tile kernel of a GEMM or convolution for simulation in time."""
 
     watch = Watch(
@@ -65,7 +54,7 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
 
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
         super().__init__(scenario, machine)
-        self._estimated: dict[Program, Stream] = {}
+        self._estimated: dict[ops.Program, Stream] = {}
         self._streams: dict[tuple[int, OutputOp], Stream] = {}
 
     # --- its CTAs ---
@@ -206,7 +195,7 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
         problem = self.scenario.problem
         return {**POINTERS, "alpha": problem.alpha, "beta": problem.beta, "k_iterations": k_iterations}
 
-    def repetition(self, block: int) -> Repetition[Op]:
+    def repetition(self, block: int) -> Repetition[ops.Op]:
         """Return the mainloop of a block. Addresses repeat with the ring of stages and with the filter positions."""
         runs = self.program(block)
         turn = lcm(self.stages, self.scenario.problem.k_tiles_per_interval)
@@ -249,23 +238,23 @@ class TimedTileKernel(TileData, CompilableKernel[Op], TimedKernel[Op]):
 
         return load
 
-    def noted(self, step: Op, behaviour: Hashable) -> Noted:  # noqa: ARG002 - programs are alike in this
+    def noted(self, step: ops.Op, behaviour: Hashable) -> Noted:  # noqa: ARG002 - programs are alike in this
         """
         Return the activity of a step: copies by k tile, fragment loads and MMAs by k tile and k group.
 
         A wait begins at a wait_group, or in a pipelined mainloop at a store to shared memory.
         """
         match step:
-            case CopyAsync(_, fetch) | LoadGlobal(_, fetch):
+            case ops.CopyAsync(_, fetch) | ops.LoadGlobal(_, fetch):
                 return Noted(_COPY, fetch)
-            case StoreTile(_, fetch):
+            case ops.StoreTile(_, fetch):
                 return Noted(_COPY, fetch, opens_wait=True)
-            case Ldmatrix(_, k_tile, k_group) | LoadFragment(_, k_tile, k_group):
+            case ops.Ldmatrix(_, k_tile, k_group) | ops.LoadFragment(_, k_tile, k_group):
                 return Noted(_LDMATRIX, k_tile, k_group)
-            case WarpMma(k_tile, k_group):
+            case ops.WarpMma(k_tile, k_group):
                 return Noted(_MMA, k_tile, k_group)
-            case WaitGroup() | Barrier():
-                return Noted(_MMA, opens_wait=isinstance(step, WaitGroup))
+            case ops.WaitGroup() | ops.Barrier():
+                return Noted(_MMA, opens_wait=isinstance(step, ops.WaitGroup))
             case _:
                 return Noted()
 
@@ -309,12 +298,12 @@ def _lender(scenario: GemmScenario, machine: Machine) -> TimedTileKernel:
     return TimedTileKernel(scenario, machine)
 
 
-def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[Op], ...]:
+def timed_kernels(scenario: GemmScenario, machine: Machine) -> tuple[TimedKernel[ops.Op], ...]:
     """Return the kernels of a scenario in launch order."""
     return with_reduction(TimedTileKernel(scenario, machine))
 
 
-def with_reduction(first: TimedTileKernel) -> tuple[TimedKernel[Op], ...]:
+def with_reduction(first: TimedTileKernel) -> tuple[TimedKernel[ops.Op], ...]:
     """Return a tile kernel, and after it the reduction of a parallel split-K."""
     if not first.scenario.problem.reduces:
         return (first,)

@@ -18,29 +18,20 @@ from gpusim.lower.estimated import tensor_core
 from gpusim.results.use import tile_efficiency
 from gpusim.sim.executed import executed
 from gpusim.sim.launch import Launch
-from gpusim.verbs.explanation.changes import (
-    FROM_REGISTERS,
-    INFINITE_L2,
-    NO_ADDRESSES,
-    NO_CONFLICTS,
-    NO_LAUNCH,
-    PERFECT_OVERLAP,
-    STORES_AT_ONCE,
-    Change,
-)
+from gpusim.verbs.explanation import changes
 from gpusim.verbs.explanation.trials import Trials
 
 STORES: Final = "storing the output"
 STAGING: Final = "output's way through shared memory"
 
-LADDER: Final[tuple[tuple[str, Change], ...]] = (
-    ("bank conflicts", NO_CONFLICTS),
-    (STORES, STORES_AT_ONCE),
-    ("waiting for DRAM", INFINITE_L2),
-    ("waiting for the L2: pipeline exposure", PERFECT_OVERLAP),
-    ("start of CTAs and their code", NO_LAUNCH),
-    (STAGING, FROM_REGISTERS),
-    ("address arithmetic", NO_ADDRESSES),
+LADDER: Final[tuple[tuple[str, changes.Change], ...]] = (
+    ("bank conflicts", changes.NO_CONFLICTS),
+    (STORES, changes.STORES_AT_ONCE),
+    ("waiting for DRAM", changes.INFINITE_L2),
+    ("waiting for the L2: pipeline exposure", changes.PERFECT_OVERLAP),
+    ("start of CTAs and their code", changes.NO_LAUNCH),
+    (STAGING, changes.FROM_REGISTERS),
+    ("address arithmetic", changes.NO_ADDRESSES),
 )
 """The obstacles in the active time, in the order of their removal, with the change that removes each."""
 

@@ -14,27 +14,19 @@ from gpusim.results.result import Result
 from gpusim.results.stall_words import STALL_WORDS
 from gpusim.scenario.models import Scenario
 from gpusim.sim.launch import Launch
-from gpusim.verbs.explanation.changes import (
-    FROM_REGISTERS,
-    INFINITE_L2,
-    NO_ADDRESSES,
-    NO_CONFLICTS,
-    NO_LAUNCH,
-    PERFECT_OVERLAP,
-    STORES_AT_ONCE,
-)
+from gpusim.verbs.explanation import changes
 from gpusim.verbs.explanation.schedules import WhatIf, gain_percent, rescheduled, sliced
 from gpusim.verbs.explanation.trials import Trials
 from gpusim.verbs.simulate import SimulatedLaunch, simulated
 
 ALONE: Final = (
-    NO_CONFLICTS,
-    STORES_AT_ONCE,
-    INFINITE_L2,
-    PERFECT_OVERLAP,
-    NO_LAUNCH,
-    FROM_REGISTERS,
-    NO_ADDRESSES,
+    changes.NO_CONFLICTS,
+    changes.STORES_AT_ONCE,
+    changes.INFINITE_L2,
+    changes.PERFECT_OVERLAP,
+    changes.NO_LAUNCH,
+    changes.FROM_REGISTERS,
+    changes.NO_ADDRESSES,
 )
 """Changes of machine and code, each simulated alone."""
 

@@ -13,29 +13,11 @@ from gpusim.families.attention.program.step import AttentionProgram, Step
 from gpusim.families.attention.tile.blocks import attention_epilogue, source_parts
 from gpusim.families.attention.tile.operands import GEMMS, gemm_operands
 from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
-from gpusim.lower.estimated import (
-    BRANCH_STALL,
-    KERNEL_SETUP,
-    LOOP_CONTROL,
-    REGISTERS_BEYOND_FRAGMENTS,
-    Lowering,
-    in_epilogue,
-    spread,
-    tensor_core,
-    under_mmas,
-)
+from gpusim.lower import estimated
 from gpusim.lower.estimated_output import OUTPUT_SCOREBOARD, global_load, global_store, integer, repeated
 from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.machine.spec import Machine
-from gpusim.schedule.ops import (
-    CommitGroup,
-    CopyAsync,
-    LoadShared,
-    LoadSource,
-    StoreGlobal,
-    StoreShared,
-    WarpMma,
-)
+from gpusim.schedule import ops
 from gpusim.units import VECTOR_BITS
 
 SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
@@ -100,7 +82,7 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     rows = shape.qk.warp[0] + shape.qk.warp[1], (0 if shape.flash else shape.pv.warp[0]) + shape.pv.warp[1]
     fragments = 2 * max(rows) * bits // 32 // 32
     statistics = 2 * shape.rows_of_lane if shape.flash else 0
-    total = accumulators + fragments + statistics + REGISTERS_BEYOND_FRAGMENTS
+    total = accumulators + fragments + statistics + estimated.REGISTERS_BEYOND_FRAGMENTS
     shared_out = machine.limits.registers // (CTAS_PER_SM[scenario.kernel.mainloop] * shape.threads) // 8 * 8
     return min(-(-total // 8) * 8, shared_out, machine.limits.registers_per_thread)
 
@@ -157,7 +139,7 @@ def key_block_trips(program: Sequence[Step]) -> list[int]:
     trips: list[int] = []
     trip = -1
     for step in reversed(program):
-        if not trips or not isinstance(step.op, CopyAsync | CommitGroup) or step.key_block < 0:
+        if not trips or not isinstance(step.op, ops.CopyAsync | ops.CommitGroup) or step.key_block < 0:
             trip = step.key_block
         trips.append(trip)
     return trips[::-1]
@@ -185,24 +167,25 @@ class AttentionLowering:
         self.shape: AttentionShape = attention_shape(scenario)
         self.epilogue = attention_epilogue(scenario)
         self.gemms = {
-            gemm: Lowering(gemm_operands(scenario, gemm), scenario.mma, machine, self.epilogue) for gemm in GEMMS
+            gemm: estimated.Lowering(gemm_operands(scenario, gemm), scenario.mma, machine, self.epilogue)
+            for gemm in GEMMS
         }
-        self.tensor_latency = tensor_core(scenario.mma, machine).latency
+        self.tensor_latency = estimated.tensor_core(scenario.mma, machine).latency
         self.cutlass = scenario.kernel.code == "cutlass"
 
     def setup(self) -> Iterator[Instruction]:
         """Lower what comes before the first op: parameters, lengths, tile coordinates, the iterators of Q, K and V."""
-        yield from integer(KERNEL_SETUP + (SET_UP_AT_RUN_TIME if self.cutlass else 0))
+        yield from integer(estimated.KERNEL_SETUP + (SET_UP_AT_RUN_TIME if self.cutlass else 0))
         for lowering in self.gemms.values():
             for arithmetic in lowering.arithmetic.values():
                 yield from integer(arithmetic.setup)
 
     def loop_control(self) -> Iterator[Instruction]:
         """Lower what ends a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
-        yield from integer(LOOP_CONTROL)
+        yield from integer(estimated.LOOP_CONTROL)
         for lowering in self.gemms.values():
             yield from integer(lowering.arithmetic["b"].advance)
-        yield Instruction("BRA", "pipe", "branch", stall=BRANCH_STALL)
+        yield Instruction("BRA", "pipe", "branch", stall=estimated.BRANCH_STALL)
 
     def stretch(self, steps: Sequence[Step]) -> Iterator[Instruction]:
         """Lower steps in order; the other instructions of a k group are interleaved with its MMAs."""
@@ -212,7 +195,7 @@ class AttentionLowering:
             run = tuple(group)
             if kind == "gemm":
                 if self.cutlass:
-                    phases = {step.phase for step in run if isinstance(step.op, WarpMma)} - begun
+                    phases = {step.phase for step in run if isinstance(step.op, ops.WarpMma)} - begun
                     begun |= phases
                     yield from _ANEW * (MADE_ANEW // len(_ANEW) * len(phases))
                 yield from self.gemm(run)
@@ -228,17 +211,17 @@ class AttentionLowering:
 
         What reads the accumulators after the last MMA waits for its latency.
         """
-        *before, last = under_mmas((step.op, self.instructions(step)) for step in steps)
+        *before, last = estimated.under_mmas((step.op, self.instructions(step)) for step in steps)
         if last.mmas:
             last.mmas[-1] = replace(last.mmas[-1], stall=self.tensor_latency)
         for mmas, beside in (*before, last):
-            yield from spread(mmas, beside)
+            yield from estimated.spread(mmas, beside)
 
     def instructions(self, step: Step) -> Iterator[Instruction]:
         """Lower one step of a GEMM with the arithmetic it needs."""
         op = step.op
         gemm = step.phase if step.phase in GEMMS else "pv"
-        if isinstance(op, WarpMma) and self.shape.flash and gemm == "pv":
+        if isinstance(op, ops.WarpMma) and self.shape.flash and gemm == "pv":
             # The A fragment: accumulators of S rounded to the operands' type, two to a register.
             m, _, k = self.scenario.instruction
             count = self.shape.pv.warp[0] // m * m * k // 32 // 2
@@ -253,10 +236,10 @@ class AttentionLowering:
         An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
         (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
         """
-        source = any(isinstance(step.op, LoadSource) for step in steps)
+        source = any(isinstance(step.op, ops.LoadSource) for step in steps)
         division = any(isinstance(step.op, softmax.LoadStatistic) and step.op.statistic == "sum" for step in steps)
         accesses = ((step, self.output_access(step, source=source, division=division)) for step in steps)
-        yield from in_epilogue((step.op, (_of(step, one) for one in made)) for step, made in accesses)
+        yield from estimated.in_epilogue((step.op, (_of(step, one) for one in made)) for step, made in accesses)
 
     def output_access(self, step: Step, *, source: bool, division: bool) -> Iterator[Instruction]:
         """Lower one step of an epilogue with the arithmetic it needs; a store first computes its elements."""
@@ -264,15 +247,15 @@ class AttentionLowering:
         match step.op:
             case softmax.LoadStatistic():
                 yield from softmax_instructions(step, self.shape)
-            case LoadSource() as op:
+            case ops.LoadSource() as op:
                 yield from global_load(VECTOR_BITS, op)
-            case StoreGlobal() as op:
+            case ops.StoreGlobal() as op:
                 parts = source_parts(self.scenario) if step.phase == "buffer" else 1
                 elements = tile.elements_per_access // parts
                 bits = VECTOR_BITS if step.phase == "buffer" else tile.access_bits
                 yield from self.output_arithmetic(elements, source=source, division=division, bits=bits // elements)
                 yield from global_store(bits, op)
-            case StoreShared() | LoadShared() as op:
+            case ops.StoreShared() | ops.LoadShared() as op:
                 yield lowering.exchange(op)
             case op:
                 yield from lowering.instructions(op)  # type: ignore[arg-type]

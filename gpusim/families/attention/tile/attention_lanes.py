@@ -12,17 +12,7 @@ from gpusim.element_types import element_bits
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.step import Step
-from gpusim.families.attention.tile.blocks import (
-    KeyBlock,
-    attention_epilogue,
-    block_advance,
-    cta_blocks,
-    launched_ctas,
-    operand_access,
-    output_access,
-    row_stride,
-    source_parts,
-)
+from gpusim.families.attention.tile import blocks
 from gpusim.families.attention.tile.operands import (
     COPIED,
     GEMMS,
@@ -65,7 +55,7 @@ class AttentionLanes(Lanes[Step]):
     def __init__(self, scenario: AttentionScenario, banks: Banks = STANDARD) -> None:
         self.scenario, self.shape = scenario, attention_shape(scenario)
         operands: dict[str, Operand] = {tensor: attention_operand(scenario, tensor) for tensor in PLACE_OF}
-        super().__init__(operands, attention_epilogue(scenario), self.shape.threads // WARP_SIZE, banks)
+        super().__init__(operands, blocks.attention_epilogue(scenario), self.shape.threads // WARP_SIZE, banks)
         self.shared_base = self.shape.operand_base
         self.staging_base = self.shape.staging_base
         self._statistic = lru_cache(maxsize=None)(self._statistic_table)
@@ -90,7 +80,7 @@ class AttentionLanes(Lanes[Step]):
     def storing(self, step: Step) -> Step:
         """Return a step that stores elements which a ``LoadShared`` loads, to the output or to the buffer."""
         stored = super().storing(step)
-        parts = source_parts(self.scenario) if step.phase == "buffer" else 1
+        parts = blocks.source_parts(self.scenario) if step.phase == "buffer" else 1
         return replace(step, op=replace(stored, access=stored.access * parts))
 
     def base(self, step: Step) -> int:
@@ -197,26 +187,26 @@ class AttentionLanes(Lanes[Step]):
         return AttentionCta(self, self._places[block : block + 1], onward)
 
     @cached_property
-    def _blocks(self) -> tuple[tuple[KeyBlock, ...] | None, ...]:
+    def _blocks(self) -> tuple[tuple[blocks.KeyBlock, ...] | None, ...]:
         """Key blocks of every CTA; None where it finds no query."""
-        return cta_blocks(self.scenario)
+        return blocks.cta_blocks(self.scenario)
 
     @cached_property
     def _places(self) -> IntArray:
         """blockIdx of every CTA in launch order, shape [ctas, 3]."""
-        return launched_ctas(self.scenario)
+        return blocks.launched_ctas(self.scenario)
 
 
 class AttentionCta(CtaLanes[Step]):
     """One CTA: blockIdx of shape (1, 3), and its key blocks in the order in which it walks them."""
 
-    def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[KeyBlock]) -> None:
+    def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[blocks.KeyBlock]) -> None:
         self._lanes, self._place, self._walked = lanes, place, walked
-        self._advance = block_advance(lanes.scenario, place)
+        self._advance = blocks.block_advance(lanes.scenario, place)
         self._fetch = lru_cache(maxsize=None)(self._one_fetch)
 
     def _one_fetch(self, tensor: CopiedTensor, column_block: int, fetch: int, key_block: int) -> GlobalAccess:
-        found = operand_access(
+        found = blocks.operand_access(
             self._lanes.scenario, tensor, self._place, fetch, key_block=key_block, column_block=column_block
         )
         axes = {name: np.broadcast_to(axis, found.offset.shape)[0] for name, axis in found.coordinates.items()}
@@ -246,7 +236,7 @@ class AttentionCta(CtaLanes[Step]):
             base = np.full_like(number, advance.q[0])
             return Fetches(np.zeros_like(number), packed((rows, 1), (base * bits % LINE_BITS, LINE_BITS)), base)
         rows = np.array([block.keys for block in self._walked], dtype=np.int64)
-        each = scenario.keys_per_block * row_stride(scenario, tensor)
+        each = scenario.keys_per_block * blocks.row_stride(scenario, tensor)
         base = (advance.k if tensor == "k" else advance.v) + number * each
         return Fetches(number, packed((rows, 1), (base * bits % LINE_BITS, LINE_BITS)), base)
 
@@ -270,7 +260,9 @@ class AttentionCta(CtaLanes[Step]):
         bits = element_bits("f32")
         columns = range(self._lanes.shape.column_blocks)
         accesses = [
-            output_access(scenario, self._place, column, step) for column in columns for step in range(tile.steps)
+            blocks.output_access(scenario, self._place, column, step)
+            for column in columns
+            for step in range(tile.steps)
         ]
         offset, valid = lse_access(scenario, self._advance)
         rows = [GlobalRow(offset[0], valid[0], bits, bits // 8)]

@@ -6,16 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusim.families.conv.fprop.optimized import activation_steps, filter_steps
-from gpusim.families.gemm.cutlass.structure import (
-    COORDINATE,
-    OUTPUT_ITERATOR,
-    LaunchStructure,
-    Members,
-    output_iterator,
-    output_op,
-    scales,
-    tiled_grid,
-)
+from gpusim.families.gemm.cutlass import structure
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.tile.extents import ConvShape
 from gpusim.tile.operand import Operand
@@ -40,7 +31,7 @@ def _shape_values(shape: ConvShape) -> tuple[int, ...]:
     )
 
 
-def _divmod(divisor: int) -> Members:
+def _divmod(divisor: int) -> structure.Members:
     """
     Return the factor and shift that replace a division.
 
@@ -79,7 +70,7 @@ _FILTER = np.dtype(
 )
 
 
-def _activation(operand: Operand, shape: ConvShape) -> Members:
+def _activation(operand: Operand, shape: ConvShape) -> structure.Members:
     """
     Return the parameters of the activation's iterator.
 
@@ -97,7 +88,7 @@ def _activation(operand: Operand, shape: ConvShape) -> Members:
     }
 
 
-def _filter(operand: Operand, shape: ConvShape) -> Members:
+def _filter(operand: Operand, shape: ConvShape) -> structure.Members:
     """Return the parameters of the filter's iterator; source as in ``_activation``."""
     steps = filter_steps(shape, operand.bits, operand.thread_map)
     return {
@@ -114,25 +105,25 @@ def _conv_fields(scenario: GemmScenario) -> np.dtype[np.void]:
     analytic = scenario.kernel.iterator == "analytic"
     fields: list[Any] = [
         ("problem_size", np.int32, len(_SHAPE)),
-        ("grid_tiled_shape", *COORDINATE),
-        ("implicit_gemm_problem_size", *COORDINATE),
+        ("grid_tiled_shape", *structure.COORDINATE),
+        ("implicit_gemm_problem_size", *structure.COORDINATE),
         *((name, np.int32) for name in ("swizzle_log_tile", "gemm_k_iterations", "gemm_k_iterations_per_channel")),
         ("iterator_a", _ANALYTIC if analytic else _ACTIVATION),
         ("ptr_a", np.uint64),
         ("iterator_b", _ANALYTIC if analytic else _FILTER),
         ("ptr_b", np.uint64),
-        ("iterator_c", OUTPUT_ITERATOR),
+        ("iterator_c", structure.OUTPUT_ITERATOR),
         ("ptr_c", np.uint64),
-        ("iterator_d", OUTPUT_ITERATOR),
+        ("iterator_d", structure.OUTPUT_ITERATOR),
         ("ptr_d", np.uint64),
-        ("output_op", output_op(scenario)),
+        ("output_op", structure.output_op(scenario)),
         ("semaphore", np.uint64),
         ("split_k_mode", np.int32),
     ]
     return np.dtype(fields, align=True)
 
 
-def _conv_values(scenario: GemmScenario, pointers: Mapping[str, int]) -> Members:
+def _conv_values(scenario: GemmScenario, pointers: Mapping[str, int]) -> structure.Members:
     problem: Any = scenario.problem
     shape: ConvShape = problem.shape
     iterators = {
@@ -142,7 +133,7 @@ def _conv_values(scenario: GemmScenario, pointers: Mapping[str, int]) -> Members
     if scenario.kernel.iterator == "analytic":
         iterators = {name: {"layout": values["layout"]} for name, values in iterators.items()}
     return {
-        **tiled_grid(scenario),
+        **structure.tiled_grid(scenario),
         **iterators,
         "problem_size": _shape_values(shape),
         "implicit_gemm_problem_size": tuple(problem.extents),
@@ -150,15 +141,15 @@ def _conv_values(scenario: GemmScenario, pointers: Mapping[str, int]) -> Members
         "gemm_k_iterations_per_channel": shape.r * shape.s,
         "ptr_a": pointers["a"],
         "ptr_b": pointers["b"],
-        "iterator_c": output_iterator(scenario),
+        "iterator_c": structure.output_iterator(scenario),
         "ptr_c": pointers["source"],
-        "iterator_d": output_iterator(scenario),
+        "iterator_d": structure.output_iterator(scenario),
         "ptr_d": pointers["output"],
-        "output_op": scales(scenario),
+        "output_op": structure.scales(scenario),
         "semaphore": pointers["semaphore"],
         "split_k_mode": _SERIAL,
     }
 
 
-IMPLICIT_GEMM: Final = LaunchStructure("4conv6kernel23ImplicitGemmConvolutionI", _conv_fields, _conv_values)
+IMPLICIT_GEMM: Final = structure.LaunchStructure("4conv6kernel23ImplicitGemmConvolutionI", _conv_fields, _conv_values)
 """Structure of ``conv::kernel::ImplicitGemmConvolution``, with analytic or optimized iterators."""
