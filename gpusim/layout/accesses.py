@@ -138,13 +138,7 @@ def rows_access(
 
 
 def matrix_access(
-    label: str,
-    op: AccessOp,
-    matrices: int,
-    layout: SharedLayout,
-    *,
-    contiguous: int = 0,
-    strided: int = 0,
+    label: str, op: AccessOp, matrices: int, layout: SharedLayout, *, contiguous: int = 0, strided: int = 0
 ) -> LaneAccess:
     """
     Place the 8x8 matrices of an ldmatrix or stmatrix as for the A operand of m16n8k16.

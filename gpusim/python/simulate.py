@@ -13,11 +13,7 @@ StreamName: TypeAlias = Literal["auto", "estimated", "compiled"]
 
 
 def simulate(
-    scenario: ScenarioSource,
-    *,
-    exact: bool | None = None,
-    stream: StreamName = "auto",
-    engine: EngineChoice = "auto",
+    scenario: ScenarioSource, *, exact: bool | None = None, stream: StreamName = "auto", engine: EngineChoice = "auto"
 ) -> Run:
     """
     Simulate a scenario in time, as ``gpusim run`` does. Nothing is written.

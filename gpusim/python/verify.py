@@ -50,9 +50,5 @@ def verify(
     if mutate is not None:
         word("mutate", mutate, tuple(mutations))
     return verb.verify(
-        read,
-        chosen,
-        None if mutate is None else mutations[mutate],
-        reference_check=compares,
-        save_to=folder,
+        read, chosen, None if mutate is None else mutations[mutate], reference_check=compares, save_to=folder
     )

@@ -99,11 +99,7 @@ class Latitude(Protocol):
 
 
 def check_rows(
-    latitude: Latitude,
-    counts: Counts,
-    results: Mapping[str, Result],
-    record: Record,
-    expected_trace: str | None = None,
+    latitude: Latitude, counts: Counts, results: Mapping[str, Result], record: Record, expected_trace: str | None = None
 ) -> tuple[CheckRow, ...]:
     """
     Return every line of a check: first figures that must be equal, then those that may differ, then those not measured.

@@ -19,12 +19,7 @@ REPEATS_FILES: Final = "repeats*.csv"
 DATE: Final = "# date: "
 """Beginning of the line with the date of the measurement."""
 
-REPEATED: Final = (
-    "sm__cycles_elapsed.max",
-    "sm__cycles_active.avg",
-    "sm__cycles_active.max",
-    "sm__cycles_active.min",
-)
+REPEATED: Final = ("sm__cycles_elapsed.max", "sm__cycles_active.avg", "sm__cycles_active.max", "sm__cycles_active.min")
 """Counters of each launch, all of one pass of ncu. The counters of a record are of several passes."""
 
 

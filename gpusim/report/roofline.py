@@ -137,10 +137,7 @@ def roofline(result: Result, words: Words, machine: Machine, canvas: Canvas) -> 
         _name_slopes(axes, names, marks, top)
         _name_levels(figure, marks, _TOP)
         title_block(
-            figure,
-            headline(words, _said(result, use)),
-            [words.problem, words.kernel, words.verdict],
-            footer(result),
+            figure, headline(words, _said(result, use)), [words.problem, words.kernel, words.verdict], footer(result)
         )
     return canvas
 

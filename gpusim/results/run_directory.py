@@ -65,12 +65,7 @@ def claim(wanted: Path, *, force: bool = False, say: Callable[[str], None] = lam
     if force and is_used(wanted):
         _refuse_other_than_run(wanted)
     return StagedFolder(
-        wanted,
-        replaced=FILES if force else (),
-        may_replace=_may_replace,
-        first=MANIFEST,
-        last=RESULT,
-        say=say,
+        wanted, replaced=FILES if force else (), may_replace=_may_replace, first=MANIFEST, last=RESULT, say=say
     )
 
 

@@ -107,11 +107,7 @@ def stream(kernel: KernelSchedule[Any], name: str, ctaid: CtaId, selection: Sele
     if name not in names:
         raise BadInput(f"stream must be one of {', '.join([*names, 'events'])}, got {name!r}")
     kind, _, operand = name.rpartition("_")
-    makers: dict[str, Callable[..., AddressStream]] = {
-        "gmem": _gmem,
-        "smem_store": _smem_store,
-        "ldmatrix": _ldmatrix,
-    }
+    makers: dict[str, Callable[..., AddressStream]] = {"gmem": _gmem, "smem_store": _smem_store, "ldmatrix": _ldmatrix}
     cta = _Cta(kernel, name, block_of(kernel, ctaid), selection)
     return makers[kind](cta, operand) if kind in makers else _epilogue(cta)
 

@@ -320,11 +320,7 @@ class _Decoder:
             case ops.StoreTile():
                 return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
             case ops.LoadGlobal(_, _, access, vec):
-                return Access(
-                    target=(*self._fetch(step), access, vec),
-                    is_load=True,
-                    through_l1=True,
-                )
+                return Access(target=(*self._fetch(step), access, vec), is_load=True, through_l1=True)
             case ops.StoreShared():
                 return Access(wavefronts=wavefronts_of(self.lanes.shared(step)), fills=True)
             case ops.LoadShared():

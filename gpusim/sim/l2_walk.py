@@ -99,12 +99,7 @@ class L2Walk:
     """
 
     def __init__(
-        self,
-        kernel: KernelData,
-        resident: int,
-        waves: int,
-        groups: Sequence[int] = (),
-        progress: Progress = silent,
+        self, kernel: KernelData, resident: int, waves: int, groups: Sequence[int] = (), progress: Progress = silent
     ) -> None:
         self._kernel, self._resident, self._waves, machine = kernel, resident, waves, kernel.machine
         self._groups, self._most_merged = groups or [0] * resident, machine.l2.most_merged

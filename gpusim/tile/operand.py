@@ -187,11 +187,7 @@ class OperandTile:
         rows, depth = self.tiling.threadblock[self.axis], self.tiling.threadblock[2]
         contiguous, strided = (depth, rows) if self.k_contiguous else (rows, depth)
         return shared_layout(
-            self.layout,
-            element_bits=self.bits,
-            contiguous=contiguous,
-            strided=strided,
-            stages=self.tiling.stages,
+            self.layout, element_bits=self.bits, contiguous=contiguous, strided=strided, stages=self.tiling.stages
         )
 
     @property

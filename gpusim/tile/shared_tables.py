@@ -7,14 +7,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
-from gpusim.layout.banks import (
-    STANDARD,
-    Banks,
-    access_ideal,
-    access_wavefronts,
-    ldmatrix_ideal,
-    ldmatrix_wavefronts,
-)
+from gpusim.layout.banks import STANDARD, Banks, access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.machine.spec import Machine
 from gpusim.tile.epilogue import EpilogueTile
 from gpusim.tile.ldmatrix import fragment_loads, ldmatrix_offsets

@@ -68,8 +68,7 @@ CutlassOptions = Annotated[
     ),
 ]
 SetOption = Annotated[
-    tuple[str, ...],
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. problem.c=256. Repeatable."),
+    tuple[str, ...], typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. problem.c=256. Repeatable.")
 ]
 
 # --- how it is simulated ---

@@ -12,14 +12,7 @@ from gpusim.families.attention.problem import (
 )
 from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.machine import Machine
-from gpusim.scenario.checks import (
-    GREATEST_FLOAT,
-    MOST_CTAS,
-    MOST_ELEMENTS,
-    MOST_GRID_Y,
-    MOST_GRID_Z,
-    small_enough,
-)
+from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_GRID_Y, MOST_GRID_Z, small_enough
 from gpusim.scenario.text import Origin, shown
 from gpusim.units import VECTOR_BITS, WARP_SIZE
 

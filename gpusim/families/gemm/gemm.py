@@ -155,12 +155,7 @@ class GemmProblem(MatrixProduct):
     @property
     def macros(self) -> dict[str, int | str]:
         """K, and the leading dimensions of the operands."""
-        return {
-            "CONVOLUTION": 0,
-            "GEMM_K": self.k,
-            "GEMM_LDA": self.leading_a,
-            "GEMM_LDB": self.leading_b,
-        }
+        return {"CONVOLUTION": 0, "GEMM_K": self.k, "GEMM_LDA": self.leading_a, "GEMM_LDB": self.leading_b}
 
     @property
     def launch_extents(self) -> tuple[int, int, int]:

@@ -8,13 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.cuda.specialise import (
-    SHARED_ALIGNMENT,
-    Build,
-    Specialisation,
-    build_macros,
-    specialised,
-)
+from gpusim.cuda.specialise import SHARED_ALIGNMENT, Build, Specialisation, build_macros, specialised
 from gpusim.element_types import element_bits, ptx_name
 from gpusim.families.gemm.program import mainloop_policy
 from gpusim.layout.crosswise import line_elements

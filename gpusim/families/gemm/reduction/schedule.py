@@ -8,12 +8,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.element_types import element_bits
-from gpusim.families.gemm.reduction.tile import (
-    PARTITIONS_PER_STAGE,
-    ReductionAccess,
-    ReductionTile,
-    reduction_tile,
-)
+from gpusim.families.gemm.reduction.tile import PARTITIONS_PER_STAGE, ReductionAccess, ReductionTile, reduction_tile
 from gpusim.layout.banks import Banks
 from gpusim.machine import Machine, load_machine
 from gpusim.numerics.output_op import reduction_output_op
