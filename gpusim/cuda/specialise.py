@@ -13,6 +13,7 @@ import numpy as np
 import gpusim
 from gpusim.cuda.trace_format import operation_names
 from gpusim.errors import CannotRun
+from gpusim.schedule.ops import WarpOp
 
 Build: TypeAlias = Literal["plain", "trace", "timeline"]
 
@@ -161,15 +162,15 @@ def specialised(
     )
 
 
-def build_macros(build: Build, op_kinds: Sequence[type]) -> dict[str, int | str]:
+def build_macros(build: Build, op_kinds: Sequence[type[WarpOp]]) -> dict[str, int | str]:
     """
     Return the macros that select an instrumented build; empty for the plain one.
 
-    A trace build also gets one macro for each kind of op: its number in the records (kernels_cuda/record.cuh).
+    A trace build also gets one macro for each kind of op that it records: its number there (kernels_cuda/record.cuh).
     """
     macros: dict[str, int | str] = {}
     if build == "trace":
-        macros |= {f"OP_{name.upper()}": number for number, name in enumerate(operation_names(op_kinds))}
+        macros |= {f"OP_{name.upper()}": number for number, name in operation_names(op_kinds).items()}
     return macros if build == "plain" else macros | {build.upper(): 1}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusim.arrays import IntArray
+from gpusim.arrays import BoolArray, IntArray
 from gpusim.cuda.trace_format import RECORD, operation_names
 from gpusim.schedule import ops
 from gpusim.schedule.kernel import KernelSchedule
@@ -32,17 +32,18 @@ def expected_records(kernel: KernelSchedule[StepT], blocks: Sequence[int]) -> Re
         Records of dtype ``trace_format.RECORD``, sorted by slot, warp and position.
     """
     lanes = kernel.lanes()
-    number = {kind: index for index, kind in enumerate(kernel.op_kinds)}
     parts = [np.zeros(0, RECORD)]
     for slot, block in enumerate(blocks):
         steps, cta = kernel.traced_steps(block), lanes.cta(block)
         records = blank_records(slot, lanes.warps, len(steps))
         for position, step in enumerate(steps):
             record = records[:, position]
-            record["op"] = number[type(lanes.op(step))]
+            record["op"] = lanes.op(step).traced_as
             for field, value in _fields(step, lanes, cta).items():
                 record[field] = value
-        parts.append(records.reshape(-1))
+        executes = _executed(steps, lanes)
+        records["position"] = executes.cumsum(axis=1) - 1
+        parts.append(records[executes])
     return np.concatenate(parts)
 
 
@@ -58,8 +59,17 @@ def expected_of_all(kernels: Sequence[KernelSchedule[Any]], blocks: Sequence[Seq
 
 
 def longest_stream(kernel: KernelSchedule[Any], blocks: Sequence[int]) -> int:
-    """Return the number of records that a warp of the CTA with the longest program writes."""
-    return max(len(kernel.traced_steps(block)) for block in blocks)
+    """Return the most records that a warp of the CTAs writes."""
+    lanes = kernel.lanes()
+    return max(int(_executed(kernel.traced_steps(block), lanes).sum(axis=1).max()) for block in blocks)
+
+
+def _executed(steps: Sequence[StepT], lanes: Lanes[StepT]) -> BoolArray:
+    """Return which warps of a CTA execute which steps. Shape [warps, steps]."""
+    executes = np.zeros((lanes.warps, len(steps)), dtype=np.bool_)
+    for position, step in enumerate(steps):
+        executes[lanes.op(step).executed_by, position] = True
+    return executes
 
 
 def stream_digest(records: Records) -> str:
@@ -77,7 +87,9 @@ def stream_digest(records: Records) -> str:
     return sha.hexdigest()
 
 
-def first_difference(expected: Records, found: Records, blocks: Sequence[int], op_kinds: Sequence[type]) -> str | None:
+def first_difference(
+    expected: Records, found: Records, blocks: Sequence[int], op_kinds: Sequence[type[ops.WarpOp]]
+) -> str | None:
     """
     Describe the first place, in the order of slot, warp and position, at which two traces differ.
 
@@ -85,7 +97,7 @@ def first_difference(expected: Records, found: Records, blocks: Sequence[int], o
         expected: Records derived from the schedule.
         found: Records from a GPU.
         blocks: Linear block index of each slot.
-        op_kinds: Kind of op of each operation number.
+        op_kinds: Types of the ops.
 
     Returns:
         The place (CTA, warp, record, lane, field), both values and the expected operation, or None for equal traces.
@@ -107,7 +119,7 @@ def first_difference(expected: Records, found: Records, blocks: Sequence[int], o
     return None
 
 
-def describe(record: Any, op_kinds: Sequence[type]) -> str:
+def describe(record: Any, op_kinds: Sequence[type[ops.WarpOp]]) -> str:
     """Return one record in words: the operation, its operand and its numbers."""
     words = [operation_names(op_kinds)[int(record["op"])]]
     if record["operand"]:
@@ -125,7 +137,7 @@ def _owner(records: Records) -> IntArray:
     return owners
 
 
-def _first_in_warp(ours: Records, theirs: Records, op_kinds: Sequence[type]) -> str | None:
+def _first_in_warp(ours: Records, theirs: Records, op_kinds: Sequence[type[ops.WarpOp]]) -> str | None:
     found: list[tuple[int, int, str, Any, Any]] = []
     for field in _SCALARS:
         unlike = np.flatnonzero(ours[field] != theirs[field])

@@ -9,15 +9,20 @@ import numpy.typing as npt
 
 from gpusim.arrays import IntArray
 from gpusim.errors import CheckFailed
+from gpusim.schedule.ops import WarpOp
 from gpusim.units import WARP_SIZE
 
 WORDS: Final = 4
 """int64 words of one lane in one record: header, shared offset, global offset, predicate."""
 
 
-def operation_names(op_kinds: Sequence[type]) -> tuple[str, ...]:
-    """Return the snake-case names of the kinds of ops. A record's header holds an operation as an index into them."""
-    return tuple(re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in op_kinds)
+def operation_names(op_kinds: Sequence[type[WarpOp]]) -> dict[int, str]:
+    """Return the snake-case names of the kinds of ops that a trace records, by their numbers (``WarpOp.traced_as``)."""
+    return {
+        kind.traced_as: re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+        for kind in op_kinds
+        if kind.traced_as is not None
+    }
 
 
 RECORD: Final = np.dtype(
@@ -44,7 +49,7 @@ dtype of one operation of one warp.
 slot: Position of the CTA in ``Params.recorded``.
 warp: Warp of the CTA.
 position: Number of the operation in that warp's program.
-op: Index into the kernel's ``op_kinds``.
+op: Number of the op (``WarpOp.traced_as``).
 operand: 0 none, 1 a, 2 b.
 zfill: A copy or a global load fills lanes that are predicated off with zeros.
 cg: A copy bypasses L1 (cp.async.cg).

@@ -7,7 +7,7 @@ by position. An MMA has no address: it is identified by the fragment loads that 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,10 +95,12 @@ def align(
     Raises:
         CheckFailed: The warp did not execute the schedule. The message shows both sides of the first difference.
     """
-    steps = executed.steps
+    steps, lanes = executed.steps, kernel.lanes()
+    own = [step for step in executed.scheduled if placement.warp in lanes.warps_of(step)]
+    executed = replace(executed, scheduled=own)
     named: list[OpPart | None] = [None] * len(steps)
     wanted: dict[tuple[int, str], list[Expected]] = defaultdict(list)
-    for one in expected(kernel, placement, executed.scheduled):
+    for one in expected(kernel, placement, own):
         wanted[one.region, one.name].append(one)
     found: dict[tuple[int, str], list[int]] = defaultdict(list)
     region, beside = 0, _commits_of_wait_all(code, steps)
@@ -156,11 +158,11 @@ def _commits_of_wait_all(code: Sequence[Sass], steps: Sequence[ExecutedInstructi
 
 def expected(kernel: AlignedKernel[Any], placement: Placement, scheduled: Sequence[Any]) -> list[Expected]:
     """Return the addressed instructions that ``scheduled`` steps require of one warp, in their order."""
-    side = _Schedule(kernel, placement)
+    side, names = _Schedule(kernel, placement), kernel.addressed
     region, listed = 0, []
     for step in scheduled:
         op = side.lanes.op(step)
-        if kernel.opcodes.get(type(op)) in kernel.addressed:
+        if kernel.opcode(type(op)) in names:
             listed.append(side.expect(step, region))
         region += isinstance(op, Barrier)
     return listed
@@ -177,7 +179,7 @@ class _Schedule:
     def expect(self, step: Any, region: int) -> Expected:
         """Return the instruction that one step requires."""
         op, warp = self.lanes.op(step), self.placement.warp
-        name, shared, reached = self.kernel.opcodes[type(op)], self.lanes.shared(step), self.cta.accessed(step)
+        name, shared, reached = op.opcode, self.lanes.shared(step), self.cta.accessed(step)
         inside = None if shared is None else self.placement.shared_base + self.lanes.base(step) + shared.addresses[warp]
         if reached is None:
             pending = op.pending if isinstance(op, WaitGroup) else 0

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.repeat import ExecutedInstruction
 from gpusim.lower.stream import shifted
-from gpusim.schedule.counts import CountedKernel, SassOpcode
+from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
+from gpusim.schedule.ops import SassOpcode
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
 """SASS opcodes of mma.sync: HMMA for floating-point operands, IMMA for integers."""
@@ -58,7 +59,7 @@ class AlignedKernel(CountedKernel[StepT]):
     @property
     def addressed(self) -> frozenset[str]:
         """Opcodes that are matched by region (between barriers) and by the lanes' addresses."""
-        return frozenset(self.opcodes.values()) - self.unaddressed - MMA_OPCODES
+        return frozenset(filter(None, map(self.opcode, self.op_kinds))) - self.unaddressed - MMA_OPCODES
 
     def advanced(self, step: StepT, k_tiles: int) -> StepT:
         """Return a mainloop step advanced by ``k_tiles`` k tiles."""

@@ -6,55 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias
+from typing import Any, Generic, Literal, NamedTuple
 
 from gpusim.results.result import BankConflicts
 from gpusim.schedule.kernel import KernelSchedule
 from gpusim.schedule.lanes import Lanes, StepT
 from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
     CopyAsync,
     Ldmatrix,
-    LoadBias,
     LoadFragment,
-    LoadGlobal,
-    LoadPartial,
     LoadShared,
-    LoadSource,
-    Op,
-    StoreGlobal,
+    SassOpcode,
     StoreShared,
     StoreTile,
-    WaitGroup,
     WarpMma,
+    WarpOp,
 )
 from gpusim.tile.shared_tables import SharedTable
-
-SassOpcode: TypeAlias = Literal[
-    "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"
-]
-
-
-SASS_OF_OP: dict[type[Op], SassOpcode] = {
-    WarpMma: "HMMA",
-    Ldmatrix: "LDSM",
-    LoadFragment: "LDS",
-    CopyAsync: "LDGSTS",
-    CommitGroup: "LDGDEPBAR",
-    WaitGroup: "DEPBAR",
-    Barrier: "BAR",
-    StoreShared: "STS",
-    LoadShared: "LDS",
-    LoadSource: "LDG",
-    StoreGlobal: "STG",
-    LoadBias: "LDG",
-    LoadPartial: "LDG",
-    LoadGlobal: "LDG",
-    StoreTile: "STS",
-}
-"""The SASS instruction of each op. A WarpMma is one HMMA (IMMA for integers) per instruction tile of the warp."""
-
 
 METRIC_OF_TENSOR_OPCODE: dict[SassOpcode, str] = {
     "HMMA": "sm__inst_executed_pipe_tensor_op_hmma.sum",
@@ -158,14 +126,7 @@ class GlobalCounts:
 
 
 class CountedKernel(KernelSchedule[StepT]):
-    """
-    A kernel whose grid can be counted.
-
-    Attributes:
-        opcodes: SASS instruction of each op that has one. A warp-level MMA counts as its number of mma.sync.
-    """
-
-    opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP
+    """A kernel whose grid can be counted."""
 
     @property
     def ctas(self) -> int:
@@ -197,6 +158,10 @@ class CountedKernel(KernelSchedule[StepT]):
         """Return the SASS instruction of the kernel's mma.sync; None if the assembler emulates it (D27)."""
         return "HMMA"
 
+    def opcode(self, kind: type[WarpOp]) -> SassOpcode | None:
+        """Return the SASS instruction of a kind of op; None if it has none that is counted."""
+        return self.tensor_opcode() if issubclass(kind, WarpMma) else kind.opcode
+
     def beside(self, step: StepT) -> Mapping[SassOpcode, int]:  # noqa: ARG002 - an op of a tile GEMM is one instruction
         """Return further SASS instructions of a step, per warp."""
         return {}
@@ -227,43 +192,38 @@ _ROWS: dict[type, tuple[Literal["ldmatrix", "lds", "sts", "ldgsts"], int]] = {
 
 class _Tally(NamedTuple):
     """
-    What one warp executes in one program, or a part of one.
+    What the warps of a CTA execute in one program, or a part of one.
 
     Attributes:
-        instructions: SASS instructions.
-        requests: Number of shared accesses by bank-conflict row.
-        issued: Number of shared accesses by place in their table, without copies that depend on predicates.
+        instructions: SASS instructions of all warps.
+        requests: Shared accesses of all warps by bank-conflict row.
+        issued: Number of shared accesses by place in their table and by the warps that make them, without copies that
+            depend on predicates.
     """
 
     instructions: Counter[SassOpcode]
     requests: Counter[ConflictRow]
-    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]]
-
-
-def _opcodes(kernel: CountedKernel[StepT]) -> dict[type, SassOpcode | None]:
-    """Return the SASS instruction of each op, including the kernel's mma.sync."""
-    tensor = kernel.tensor_opcode()
-    return {kind: tensor if kind is WarpMma else opcode for kind, opcode in kernel.opcodes.items()}
+    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...], range]]
 
 
 def _tallies(kernel: CountedKernel[StepT]) -> list[_Tally]:
     """Return the tally of each of a kernel's programs."""
-    lanes, opcodes = kernel.lanes(), _opcodes(kernel)
+    lanes = kernel.lanes()
     tallies = []
     for steps, _ in kernel.programs():
         tally = _Tally(Counter(), Counter(), Counter())
         for step, number in Counter(steps).items():
-            op = lanes.op(step)
-            opcode = opcodes.get(type(op))
+            op, warps = lanes.op(step), lanes.warps_of(step)
+            opcode, of_all = kernel.opcode(type(op)), number * len(warps)
             if opcode is not None:
-                tally.instructions[opcode] += number * (lanes.mmas(step) if isinstance(op, WarpMma) else 1)
+                tally.instructions[opcode] += of_all * (lanes.mmas(step) if isinstance(op, WarpMma) else 1)
             for other, each in kernel.beside(step).items():
-                tally.instructions[other] += number * each
+                tally.instructions[other] += of_all * each
             row, shared = kernel.row(step, lanes), lanes.shared(step)
             if row is not None and shared is not None:
-                tally.requests[row] += number
+                tally.requests[row] += of_all
                 if not isinstance(op, CopyAsync) or op.zfill:
-                    tally.issued[row, *shared] += number
+                    tally.issued[row, *shared, warps] += number
         tallies.append(tally)
     return tallies
 
@@ -281,22 +241,22 @@ def count(kernel: CountedKernel[StepT]) -> Counts:
     Not modelled: instructions around the named ops, spills, and the semaphore of serial split-K.
     """
     lanes, asked = kernel.lanes(), kernel.global_counts()
-    instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, _opcodes(kernel).values()), 0))
+    instructions: Counter[SassOpcode] = Counter(dict.fromkeys(filter(None, map(kernel.opcode, kernel.op_kinds)), 0))
     requests: Counter[ConflictRow] = Counter()
-    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...]]] = Counter()
+    issued: Counter[tuple[ConflictRow, SharedTable, tuple[int, ...], range]] = Counter()
     tallies = _tallies(kernel) if kernel.lender is kernel else _lent_tallies(kernel.lender)
     for tally, executed in zip(tallies, kernel.executions(), strict=True):
         for opcode, number in tally.instructions.items():
-            instructions[opcode] += number * executed * lanes.warps
+            instructions[opcode] += number * executed
         for row, number in tally.requests.items():
-            requests[row] += number * executed * lanes.warps
+            requests[row] += number * executed
         for access, number in tally.issued.items():
             issued[access] += number * executed
     wavefronts: Counter[ConflictRow] = Counter()
     ideal: Counter[ConflictRow] = Counter()
-    for (row, table, place), number in issued.items():
-        wavefronts[row] += number * int(table.wavefronts[place].sum())
-        ideal[row] += number * int(table.ideal[place].sum())
+    for (row, table, place, warps), number in issued.items():
+        wavefronts[row] += number * int(table.wavefronts[place][warps].sum())
+        ideal[row] += number * int(table.ideal[place][warps].sum())
     for row in requests:
         if row.op == "ldgsts":
             found = asked.predicated.get(row.operand, (0, 0))

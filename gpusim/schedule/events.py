@@ -1,17 +1,16 @@
 """One thread's program as an ordered list of events with addresses, in the words of CUTLASS's own traces."""
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from gpusim.errors import BadInput
 from gpusim.schedule.kernel import KernelSchedule
 from gpusim.schedule.lanes import CtaLanes, Lanes, StepT
 from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
     CopyAsync,
     Ldmatrix,
     LoadFragment,
     LoadGlobal,
+    Op,
     StoreTile,
     WaitGroup,
     WarpMma,
@@ -31,12 +30,11 @@ EVENT_FIELDS = {
     "lds": ("operand", "shared offset", "predicate"),
     "atoms_max": ("operand", "shared offset"),
     "shfl": ("what is exchanged", "lane mask"),
-    "commit": (),
     "wait_group": ("groups that may be pending",),
-    "sync": (),
     "mma": ("instructions",),
     **{f"ldmatrix{kind}.x{number}": _LOADED for kind in ("", ".trans") for number in (1, 2, 4)},
     "frag_word32": _LOADED,
+    **{kind.event: () for kind in get_args(Op) if kind.event},
 }
 """The entries of an event after its first word."""
 
@@ -53,7 +51,8 @@ def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:
     - in a pipelined mainloop, ``[ldg, operand, global offset, bytes, predicate]`` and
       ``[sts, operand, shared offset, bytes]``
 
-    A family's own ops have words of their own (``CtaLanes.event``).
+    A family's own ops have words of their own (``CtaLanes.event``). An op without other entries gives its word itself
+    (``WarpOp.event``). An op that only other warps execute has no event.
 
     Args:
         kernel: Kernel whose CTA it is.
@@ -69,27 +68,22 @@ def events(kernel: KernelSchedule[StepT], block: int, thread: int) -> Events:
     if not 0 <= thread < lanes.warps * WARP_SIZE:
         raise BadInput(f"thread must be 0..{lanes.warps * WARP_SIZE - 1}, got {thread}")
     cta, place = lanes.cta(block), divmod(thread, WARP_SIZE)
-    found = (_event(step, lanes, cta, *place) for step in kernel.steps_before_epilogue(block))
+    steps = (step for step in kernel.steps_before_epilogue(block) if place[0] in lanes.warps_of(step))
+    found = (_event(step, lanes, cta, *place) for step in steps)
     return [event for event in found if event]
 
 
-def _event(  # noqa: PLR0911 (one for each kind of op)
-    step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT], warp: int, lane: int
-) -> list[Any]:
+def _event(step: StepT, lanes: Lanes[StepT], cta: CtaLanes[StepT], warp: int, lane: int) -> list[Any]:
     op = lanes.op(step)
     match op:
-        case CommitGroup():
-            return ["commit"]
         case WaitGroup(pending):
             return ["wait_group", pending]
-        case Barrier():
-            return ["sync"]
         case WarpMma():
             return ["mma", lanes.mmas(step)]
         case CopyAsync() | LoadGlobal() | StoreTile() | Ldmatrix() | LoadFragment():
             pass
         case _:
-            return cta.event(step, warp, lane)
+            return [op.event] if op.event else cta.event(step, warp, lane)
     name = lanes.operand_name(step)
     operand, shared, reached = lanes.operands[name], lanes.shared(step), cta.reached(step)
     inside = [] if shared is None else [int(shared.offsets[warp, lane])]

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from gpusim.layout.banks import Banks
 from gpusim.machine.spec import Machine
 from gpusim.schedule.lanes import Lanes, StepT
+from gpusim.schedule.ops import WarpOp
 from gpusim.tile.shared_tables import banks_of
 from gpusim.units import WARP_SIZE
 
@@ -81,7 +82,7 @@ class KernelSchedule(ABC, Generic[StepT]):
     A step is an op, or an op together with its place in a program of several GEMMs.
 
     Attributes:
-        op_kinds: Types of the ops in its programs, in the order of their numbers in a trace.
+        op_kinds: Types of the ops in its programs.
         operand_names: Operands that lie in shared memory, as printed streams name them.
         copied: Those of ``operand_names`` that come from global memory.
         machine: The machine that it runs on.
@@ -89,7 +90,7 @@ class KernelSchedule(ABC, Generic[StepT]):
 
     machine: Machine
 
-    op_kinds: ClassVar[tuple[type, ...]]
+    op_kinds: ClassVar[tuple[type[WarpOp], ...]]
     operand_names: ClassVar[tuple[str, ...]] = ()
     copied: ClassVar[tuple[str, ...]] = ()
 
@@ -153,5 +154,6 @@ class KernelSchedule(ABC, Generic[StepT]):
         """Return every k tile of an operand whose fragments a CTA loads, in program order."""
 
     def traced_steps(self, block: int) -> Sequence[StepT]:
-        """Return the steps that a trace records."""
-        return self.steps(block)
+        """Return the steps that a trace records: all whose ops have a number there."""
+        lanes = self.lanes()
+        return [step for step in self.steps(block) if lanes.op(step).traced_as is not None]

@@ -185,6 +185,15 @@ class Lanes(ABC, Generic[StepT]):
         """Roles of a CTA, in the order of their warps. In every family so far all warps have one role."""
         return (ops.Role(ops.ALL_WARPS, range(self.warps)),)
 
+    def role_of(self, warp: int) -> Role:
+        """Return the role of a warp."""
+        return next(role for role in self.roles if warp in role.warps)
+
+    def warps_of(self, step: StepT) -> range:
+        """Return the warps of a CTA that execute a step."""
+        executed_by: slice = self.op(step).executed_by
+        return range(self.warps)[executed_by]
+
     @abstractmethod
     def cta(self, block: int) -> CtaLanes[StepT]:
         """Return the global accesses of a CTA with work, by its linear block index (blockIdx x fastest)."""

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from gpusim.tile.operand import Side
 
 CacheOperator: TypeAlias = Literal["ca", "cg"]
+
+SassOpcode: TypeAlias = Literal[
+    "HMMA", "IMMA", "LDSM", "LDGSTS", "LDGDEPBAR", "DEPBAR", "BAR", "STS", "LDS", "LDG", "STG", "SHFL", "ATOMS", "MUFU"
+]
 
 ALL_WARPS: Final = "all"
 """Name of the one role of a CTA whose warps all execute the same ops."""
@@ -26,8 +30,30 @@ class Role:
     warps: range
 
 
+class WarpOp:
+    """
+    What every op says of itself. A class of ops states the attributes that differ from these.
+
+    Attributes:
+        executed_by: The warps of a CTA that execute it, as a slice of their numbers. By default all of them do.
+        opcode: Its SASS instruction, which counts and alignment look for; None for an op that is neither counted nor
+            aligned. A ``WarpMma`` is one instruction per instruction tile of the warp.
+        event: Word of its event (``schedule.events``), if the event has no other entries; "" for all other ops.
+        traced_as: Number of the op in the records of a trace (``cuda.trace_format``). Committed digests contain it, so
+            it never changes, and a kernel's kinds of ops have different numbers. None for an op that a trace leaves
+            out.
+    """
+
+    __slots__ = ()
+
+    executed_by: ClassVar[slice] = slice(None)
+    opcode: ClassVar[SassOpcode | None] = None
+    event: ClassVar[str] = ""
+    traced_as: ClassVar[int | None] = None
+
+
 @dataclass(frozen=True, slots=True)
-class CopyAsync:
+class CopyAsync(WarpOp):
     """
     cp.async of one access of the thread map, by every thread of the CTA.
 
@@ -42,6 +68,9 @@ class CopyAsync:
         cache: ``ca`` goes through L1, ``cg`` bypasses it.
     """
 
+    opcode = "LDGSTS"
+    traced_as = 0
+
     operand: Side
     fetch: int
     access: int
@@ -52,24 +81,35 @@ class CopyAsync:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitGroup:
+class CommitGroup(WarpOp):
     """cp.async.commit_group: closes the group of all copies since the last commit."""
+
+    opcode = "LDGDEPBAR"
+    event = "commit"
+    traced_as = 1
 
 
 @dataclass(frozen=True, slots=True)
-class WaitGroup:
+class WaitGroup(WarpOp):
     """cp.async.wait_group: waits until at most ``pending`` groups of this thread are in flight."""
+
+    opcode = "DEPBAR"
+    traced_as = 2
 
     pending: int
 
 
 @dataclass(frozen=True, slots=True)
-class Barrier:
+class Barrier(WarpOp):
     """bar.sync over the CTA."""
+
+    opcode = "BAR"
+    event = "sync"
+    traced_as = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Ldmatrix:
+class Ldmatrix(WarpOp):
     """
     One ldmatrix of the warp's fragment for (k tile, k group).
 
@@ -80,6 +120,9 @@ class Ldmatrix:
         stage: Stage of the shared-memory ring that is read.
     """
 
+    opcode = "LDSM"
+    traced_as = 4
+
     operand: Side
     k_tile: int
     k_group: int
@@ -88,12 +131,15 @@ class Ldmatrix:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadFragment:
+class LoadFragment(WarpOp):
     """
     One ld.shared of one 32-bit register of the warp's fragment for (k tile, k group), if ldmatrix cannot load it.
 
     The attributes are those of ``Ldmatrix``; ``instruction`` is the register's index in the fragment.
     """
+
+    opcode = "LDS"
+    traced_as = 12
 
     operand: Side
     k_tile: int
@@ -107,46 +153,61 @@ FragmentLoad: TypeAlias = Ldmatrix | LoadFragment
 
 
 @dataclass(frozen=True, slots=True)
-class WarpMma:
+class WarpMma(WarpOp):
     """All mma.sync of one warp-level MMA, in serpentine order, on the fragments of (k tile, k group)."""
+
+    opcode = "HMMA"
+    traced_as = 5
 
     k_tile: int
     k_group: int
 
 
 @dataclass(frozen=True, slots=True)
-class StoreShared:
+class StoreShared(WarpOp):
     """Epilogue: one st.shared of accumulators in step ``step``; ``access`` counts in fragment order."""
 
+    opcode = "STS"
+    traced_as = 6
+
     step: int
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class LoadShared:
+class LoadShared(WarpOp):
     """Epilogue: one ld.shared of the aligned fragment in step ``step``."""
 
+    opcode = "LDS"
+    traced_as = 7
+
     step: int
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class LoadSource:
+class LoadSource(WarpOp):
     """Epilogue: one predicated ld.global of the source tensor C (only where beta is not 0) or of a split-K partial."""
 
+    opcode = "LDG"
+    traced_as = 8
+
     step: int
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class LoadBias:
+class LoadBias(WarpOp):
     """Epilogue: one predicated ld.global of the bias for all rows; ``access`` counts along the thread map's columns."""
+
+    opcode = "LDG"
+    traced_as = 13
 
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class LoadPartial:
+class LoadPartial(WarpOp):
     """
     Reduction: one predicated ld.global of a slice's partial sums.
 
@@ -155,20 +216,26 @@ class LoadPartial:
         access: Access within the slice, if one vector of the output takes several.
     """
 
+    opcode = "LDG"
+    traced_as = 14
+
     slice_: int
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class StoreGlobal:
+class StoreGlobal(WarpOp):
     """Epilogue: the linear combination and one predicated st.global of the output."""
+
+    opcode = "STG"
+    traced_as = 9
 
     step: int
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class LoadGlobal:
+class LoadGlobal(WarpOp):
     """
     ld.global of one access of the thread map into the threadblock fragment, by every thread of the CTA.
 
@@ -183,6 +250,9 @@ class LoadGlobal:
             values.
     """
 
+    opcode = "LDG"
+    traced_as = 10
+
     operand: Side
     fetch: int
     access: int
@@ -191,7 +261,7 @@ class LoadGlobal:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreTile:
+class StoreTile(WarpOp):
     """
     st.shared of one access of the threadblock fragment, all of its vectors at once, by every thread of the CTA.
 
@@ -200,6 +270,9 @@ class StoreTile:
         access: Access of the thread map.
         stage: Stage of the shared-memory ring that is written.
     """
+
+    opcode = "STS"
+    traced_as = 11
 
     operand: Side
     fetch: int

@@ -19,8 +19,9 @@ from gpusim.element_types import Mma
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
-from gpusim.schedule.counts import CountedKernel, SassOpcode
+from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import Lanes, StepT
+from gpusim.schedule.ops import SassOpcode
 from gpusim.sim.code import Access, Noted
 from gpusim.sim.footprint import L2Status
 

@@ -1,6 +1,6 @@
 """What an attention kernel is compiled with and launched with: macros, grid, shared memory, parameters."""
 
-from typing import Final, get_args
+from typing import Final
 
 import numpy as np
 
@@ -8,10 +8,9 @@ from gpusim.cuda.specialise import OWN_KERNEL_ONLY, PARAMS, Build, Specialisatio
 from gpusim.element_types import ptx_name
 from gpusim.errors import BadInput
 from gpusim.families.attention.problem import TILE_DEPTH, AttentionScenario
-from gpusim.families.attention.program import softmax
+from gpusim.families.attention.program.step import OP_KINDS
 from gpusim.families.attention.tile.blocks import attention_epilogue, attention_grid
 from gpusim.families.attention.tile.shape import CTAS_PER_SM, AttentionShape, attention_shape
-from gpusim.schedule.ops import Op
 
 ATTENTION_ENTRY: Final = "gpusim_attention"
 """The entry point of every attention kernel, in kernels_cuda/attention/kernel.cu."""
@@ -117,7 +116,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
         macros["LONGEST_FIRST"] = problem.batch
     elif scenario.cta_order != scenario.default_order:
         macros["LAST_FIRST"] = int(scenario.cta_order == "descending")
-    return macros | build_macros(build, (*get_args(Op), *get_args(softmax.SoftmaxOp)))
+    return macros | build_macros(build, OP_KINDS)
 
 
 def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str, int | str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from typing import Any, ClassVar, get_args
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program import softmax
 from gpusim.families.attention.program.chained import attention_program
 from gpusim.families.attention.program.flash import flash_program
-from gpusim.families.attention.program.step import AttentionProgram, Step
+from gpusim.families.attention.program.step import OP_KINDS, AttentionProgram, Step
 from gpusim.families.attention.tile.attention_lanes import AttentionCta, AttentionLanes
 from gpusim.families.attention.tile.blocks import (
     Behaviour,
@@ -26,26 +26,13 @@ from gpusim.families.attention.tile.blocks import (
 from gpusim.families.attention.tile.operands import COPIED, GEMMS, PLACE_OF
 from gpusim.families.attention.tile.shape import AttentionShape, attention_shape
 from gpusim.machine import Machine, load_machine
-from gpusim.schedule.counts import SASS_OF_OP, ConflictRow, CountedKernel, GlobalCounts, GridProgram, SassOpcode
+from gpusim.schedule.counts import ConflictRow, CountedKernel, GlobalCounts, GridProgram
 from gpusim.schedule.kernel import Fill, FragmentTile, Stamped
 from gpusim.schedule.lanes import Lanes
-from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, Op, StoreGlobal
+from gpusim.schedule.ops import CopyAsync, Ldmatrix, LoadSource, SassOpcode, StoreGlobal
 from gpusim.tile.requests import access_sectors, copy_requests
 from gpusim.tile.shared_tables import copy_table, over_warps
 from gpusim.units import LINE_BITS, WARP_SIZE
-
-SASS_OF_SOFTMAX: dict[type, SassOpcode] = {
-    softmax.AtomicMax: "ATOMS",
-    softmax.Shuffle: "SHFL",
-    softmax.LoadStatistic: "LDS",
-    softmax.StoreStatistic: "STS",
-    softmax.StoreP: "STS",
-    softmax.StoreLse: "STG",
-}
-"""The named machine instruction of each softmax op that has one."""
-
-SOFTMAX_ARITHMETIC = tuple(kind for kind in get_args(softmax.SoftmaxOp) if kind not in SASS_OF_SOFTMAX)
-"""Ops between registers, which a trace leaves out."""
 
 _ROWS: dict[type, ConflictRow] = {
     softmax.StoreP: ConflictRow((1, len(COPIED)), "sts", "p"),
@@ -79,10 +66,9 @@ def mufu_of(step: Step, shape: AttentionShape) -> int:
 class FusedKernel(CountedKernel[Step]):
     """The kernel of an attention scenario."""
 
-    op_kinds = (*get_args(Op), *get_args(softmax.SoftmaxOp))
+    op_kinds = OP_KINDS
     operand_names = tuple(PLACE_OF)
     copied = COPIED
-    opcodes: ClassVar[Mapping[type, SassOpcode]] = SASS_OF_OP | SASS_OF_SOFTMAX
 
     def __init__(self, scenario: AttentionScenario, machine: Machine | None = None) -> None:
         self.scenario, self.shape = scenario, attention_shape(scenario)
@@ -122,10 +108,6 @@ class FusedKernel(CountedKernel[Step]):
     def epilogue_steps(self, block: int) -> Sequence[Step]:
         """Return the steps that bring the output from the accumulators to global memory; not those to the buffer."""
         return [step for step in self.steps(block) if step.phase == "epilogue"]
-
-    def traced_steps(self, block: int) -> Sequence[Step]:
-        """Return the steps that have an address, or a place among the copies and barriers."""
-        return [step for step in self.steps(block) if not isinstance(step.op, SOFTMAX_ARITHMETIC)]
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
         """Return every fetch of Q, K or V; of P its stores of every key block."""

@@ -18,9 +18,8 @@ from gpusim.families.attention.tile.operands import COPIED
 from gpusim.lower.stream import Stream
 from gpusim.machine.spec import Machine
 from gpusim.results.result import StreamOrigin
-from gpusim.schedule.counts import SassOpcode
 from gpusim.schedule.lanes import Lanes
-from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, WaitGroup
+from gpusim.schedule.ops import Barrier, CommitGroup, CopyAsync, SassOpcode, WaitGroup
 from gpusim.sim.code import OUTPUT, Access, Noted
 from gpusim.sim.decode import wavefronts_of
 from gpusim.sim.footprint import IN_L2, L2Status

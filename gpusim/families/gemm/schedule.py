@@ -15,9 +15,9 @@ from gpusim.families.gemm.reduction.schedule import ReductionKernel
 from gpusim.machine import Machine, load_machine
 from gpusim.numerics.output_op import OutputOp, slice_output_op
 from gpusim.scenario.gemm import GemmScenario
-from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram, SassOpcode
+from gpusim.schedule.counts import CountedKernel, GlobalCounts, GridProgram
 from gpusim.schedule.kernel import Each, Fill, FragmentTile
-from gpusim.schedule.ops import CopyAsync, Op, Program
+from gpusim.schedule.ops import CopyAsync, Op, Program, SassOpcode
 from gpusim.tile.operand import SIDES, Side
 from gpusim.tile.requests import access_sectors, grid_fetches, grid_requests
 from gpusim.tile.shared_tables import over_warps, predicated_copies

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, get_args
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from gpusim.families.attention.cuda import ATTENTION_PARAMS, specialise_attentio
 from gpusim.families.attention.lower.cutter import Cutter
 from gpusim.families.attention.lower.parts import lacks, moved, put_together, walk_kinds
 from gpusim.families.attention.lower.unaddressed import name_unaddressed
-from gpusim.families.attention.program import softmax
-from gpusim.families.attention.program.step import Step
+from gpusim.families.attention.program.step import OP_KINDS, Step
 from gpusim.families.attention.schedule import FusedKernel
 from gpusim.families.attention.tile.blocks import KeyBlock, block_advance, launched_ctas
 from gpusim.families.attention.tile.shape import ROW_STATISTICS
@@ -24,8 +23,8 @@ from gpusim.lower.runner import KernelRunner
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.sass.emulate_bits import ONE_F32
-from gpusim.lower.stream_file import OPS, CompiledStream, Kinds
-from gpusim.schedule.counts import SassOpcode
+from gpusim.lower.stream_file import CompiledStream, Kinds
+from gpusim.schedule.ops import SassOpcode
 from gpusim.units import WORD_BYTES
 
 ATTENTION_POINTERS: Final[Mapping[str, int]] = {
@@ -48,7 +47,7 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
     parameters = ATTENTION_PARAMS
     unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset({"SHFL", "MUFU"})
     arguments = ("query_lengths", "key_lengths")
-    step_kinds: ClassVar[Kinds] = {**OPS, **{kind.__name__: kind for kind in (Step, *get_args(softmax.SoftmaxOp))}}
+    step_kinds: ClassVar[Kinds] = {kind.__name__: kind for kind in (Step, *OP_KINDS)}
     slice_blocks = (0,)
 
     @cached_property

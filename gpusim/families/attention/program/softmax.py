@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from gpusim.schedule.ops import WarpOp
+
 Statistic: TypeAlias = Literal["maximum", "previous", "sum", "rescale", "partial_sum"]
 """
 Rows of the CTA in shared memory, f32: the running maximum of log2(e) * scale * S, what it was a key block ago, the sum
@@ -17,14 +19,14 @@ warp updates, by as many lanes. output: the row of the epilogue's vector ``index
 
 
 @dataclass(frozen=True, slots=True)
-class RowOp:
+class RowOp(WarpOp):
     """An op on one of the rows of S, and of the output, that a lane holds accumulators of."""
 
     row: int
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticAccess:
+class StatisticAccess(WarpOp):
     """
     One warp-wide access of a row statistic, a float for each lane that takes part.
 
@@ -40,7 +42,7 @@ class StatisticAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleScores:
+class ScaleScores(WarpOp):
     """
     Multiplies S in registers by scale * log2(e).
 
@@ -58,9 +60,12 @@ class RowMax(RowOp):
 class AtomicMax(RowOp):
     """atom.shared.max of the lane's maximum of the row into ``maximum``."""
 
+    opcode = "ATOMS"
+    traced_as = 17
+
 
 @dataclass(frozen=True, slots=True)
-class Shuffle:
+class Shuffle(WarpOp):
     """
     shfl.sync.bfly of a value of one of the lane's rows, and the maximum or sum of both lanes' values.
 
@@ -70,6 +75,9 @@ class Shuffle:
         mask: The other lane is lane XOR this, 1 or 2.
     """
 
+    opcode = "SHFL"
+    traced_as = 18
+
     what: Literal["maximum", "sum"]
     row: int
     mask: int
@@ -78,13 +86,19 @@ class Shuffle:
 class LoadStatistic(StatisticAccess):
     """ld.shared of one float of a statistic."""
 
+    opcode = "LDS"
+    traced_as = 19
+
 
 class StoreStatistic(StatisticAccess):
     """st.shared of one float of a statistic; at ``fragment`` by lanes with lane mod 4 = 0."""
 
+    opcode = "STS"
+    traced_as = 20
+
 
 @dataclass(frozen=True, slots=True)
-class RescaleFactor:
+class RescaleFactor(WarpOp):
     """Computes 2^(previous - maximum), 1 where both are equal, and scales the sum: owned rows, in flash the lane's."""
 
 
@@ -101,14 +115,17 @@ class RowSum(RowOp):
 
 
 @dataclass(frozen=True, slots=True)
-class StoreP:
+class StoreP(WarpOp):
     """st.shared of two neighbouring elements of P, rounded: ``access`` = row * column blocks of 8 + column block."""
+
+    opcode = "STS"
+    traced_as = 25
 
     access: int
 
 
 @dataclass(frozen=True, slots=True)
-class AddSums:
+class AddSums(WarpOp):
     """Adds the partial sums of all warp columns to the running sum of an owned row."""
 
 
@@ -120,6 +137,9 @@ class StoreLse(RowOp):
     """
     st.global of maximum * ln 2 + ln sum: of an owned row; in flash of a row of the lane, by lanes with lane mod 4 = 0.
     """
+
+    opcode = "STG"
+    traced_as = 28
 
 
 SoftmaxOp: TypeAlias = (

@@ -1,7 +1,7 @@
 """One op of an attention program with its place: whose turn it is, of which key block and column block."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from gpusim.families.attention.program.softmax import SoftmaxOp
 from gpusim.schedule.ops import Op
@@ -30,6 +30,9 @@ class Step:
     column_block: int
     op: Op | SoftmaxOp
 
+
+OP_KINDS: Final = (*get_args(Op), *get_args(SoftmaxOp))
+"""Types of the ops of an attention program."""
 
 AttentionProgram: TypeAlias = tuple[Step, ...]
 """The ordered steps of one CTA. Every warp executes all of them; lanes differ in addresses and predicates."""
