@@ -72,7 +72,7 @@ def print_sass(options: SassOptions) -> None:
     build = f", {RUN_TIME_EXTENTS}" if one.stream.run_time_extents else ""
     print_text(
         f"{one.compiler}{build}: {one.stream.registers_per_thread} registers, {one.local_bytes} bytes of stack,"
-        f" {one.code_bytes:,} bytes of code, {one.stream.instructions_per_warp:,} warp instructions"
+        f" {one.code_bytes:,} bytes of code, {one.stream.instructions_of(0, kernel.lanes()):,} warp instructions"
     )
     print_text("\n".join(_lines(rows)))
 

@@ -1,10 +1,12 @@
 """Defines the instruction streams that the simulated SM executes, whether estimated or compiled."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from gpusim.results.result import StreamOrigin
-from gpusim.schedule.ops import ALL_WARPS, CopyAsync, Ldmatrix, LoadFragment, LoadGlobal, Op, StoreTile, WarpMma
+from gpusim.schedule.lanes import Lanes
+from gpusim.schedule.ops import ALL_WARPS, Op, Role
 
 NO_SCOREBOARD = -1
 
@@ -88,22 +90,17 @@ def shifted(op: OpT, k_tiles: int, stages: int) -> OpT:
     """
     Return an op advanced by ``k_tiles`` k tiles: its k tile or fetch, and its slot in the shared-memory ring.
 
+    These are the fields ``k_tile``, ``fetch`` and ``stage`` of an op. An op without the first two stays as it is.
+
     Args:
         op: An op of a segment's first trip.
         k_tiles: k tiles to advance by.
         stages: Slots of the shared-memory ring.
     """
-    match op:
-        case LoadGlobal():
-            return replace(op, fetch=op.fetch + k_tiles)
-        case CopyAsync() | StoreTile():
-            return replace(op, fetch=op.fetch + k_tiles, stage=(op.stage + k_tiles) % stages)
-        case Ldmatrix() | LoadFragment():
-            return replace(op, k_tile=op.k_tile + k_tiles, stage=(op.stage + k_tiles) % stages)
-        case WarpMma():
-            return replace(op, k_tile=op.k_tile + k_tiles)
-        case _:
-            return op
+    moved = {name: getattr(op, name) + k_tiles for name in ("fetch", "k_tile") if hasattr(op, name)}
+    if moved and hasattr(op, "stage"):
+        moved["stage"] = (op.stage + k_tiles) % stages
+    return replace(op, **moved) if moved else op
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +123,53 @@ class Stream:
     run_time_extents: bool = False
     parameter_lines: int = 2
 
-    @property
-    def instructions_per_warp(self) -> int:
-        """Number of instructions that one warp executes, where all warps have one role."""
-        return self.instructions_of(ALL_WARPS)
-
     def of(self, role: str) -> tuple[Segment, ...]:
         """Return the segments of a role, in the order of execution."""
         return tuple(segment for segment in self.segments if segment.role == role)
 
-    def instructions_of(self, role: str) -> int:
-        """Return the number of instructions that one warp of a role executes."""
-        return sum(len(segment.instructions) * segment.trips for segment in self.of(role))
+    def of_warp(self, warp: int, lanes: Lanes[Any]) -> tuple[Segment, ...]:
+        """Return the segments of a warp's role, as the warp executes them."""
+        return tuple(of_warp(segment, warp, lanes) for segment in self.of(lanes.role_of(warp).name))
+
+    def instructions_of(self, warp: int, lanes: Lanes[Any]) -> int:
+        """Return the number of instructions that a warp executes."""
+        return sum(len(segment.instructions) * segment.trips for segment in self.of_warp(warp, lanes))
+
+    def warp_instructions(self, lanes: Lanes[Any]) -> int:
+        """Return the number of instructions that all warps of a CTA execute together."""
+        return sum(
+            segment.trips * sum(len(executed_by(one, role, lanes)) for one in segment.instructions)
+            for role in lanes.roles
+            for segment in self.of(role.name)
+        )
 
     @property
     def code_bytes(self) -> int:
         """Size of the code in bytes, with each segment once."""
         return sum(len(segment.instructions) for segment in self.segments) * INSTRUCTION_BYTES
+
+
+def executed_by(instruction: Instruction, role: Role, lanes: Lanes[Any]) -> Sequence[int]:
+    """Return the warps of a role that execute an instruction: all of them, or those that execute its op."""
+    if instruction.op is None:
+        return role.warps
+    own = lanes.warps_of(instruction.op)
+    return role.warps if len(own) == lanes.warps else [warp for warp in role.warps if warp in own]
+
+
+def executed_places(segment: Segment, warp: int, lanes: Lanes[Any]) -> list[int]:
+    """Return the places in a segment of the instructions that a warp of its role executes."""
+    own = enumerate(segment.instructions)
+    return [at for at, one in own if one.op is None or warp in lanes.warps_of(one.op)]
+
+
+def of_warp(segment: Segment, warp: int, lanes: Lanes[Any]) -> Segment:
+    """Return a segment as one warp of its role executes it: without the instructions of other warps' ops."""
+    places = executed_places(segment, warp, lanes)
+    if len(places) == len(segment.instructions):
+        return segment
+    return replace(
+        segment,
+        instructions=tuple(segment.instructions[at] for at in places),
+        addresses=tuple(segment.addresses[at] for at in places if segment.addresses),
+    )

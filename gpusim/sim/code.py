@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import ALL_WARPS
 from gpusim.sim.core.constants import ARRIVES, BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED, WAITS
@@ -168,17 +169,25 @@ class Decoded(NamedTuple):
 
 
 class DecodedSegment(NamedTuple):
-    """A segment of decoded code, executed ``trips`` times; each trip advances ``tiles_per_trip`` k tiles."""
+    """
+    A segment of decoded code, executed ``trips`` times; each trip advances ``tiles_per_trip`` k tiles.
+
+    Attributes:
+        instructions: The instructions that ``code`` was decoded from, one for one; empty for code that has no stream.
+    """
 
     name: str
     code: tuple[Decoded, ...]
     trips: int
     tiles_per_trip: int
+    instructions: tuple[Instruction, ...] = ()
 
 
 class DecodedRole(NamedTuple):
     """
-    The decoded code of the warps of one role. Its last instruction is an exit.
+    The decoded code of the warps of one role, or of those of its warps that execute the same ops.
+
+    Its last instruction is an exit.
 
     Attributes:
         name: Name of the role.

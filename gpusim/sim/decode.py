@@ -1,14 +1,16 @@
 """Decodes a kernel's stream for a machine: the ports, latencies, waits and wavefronts that the issue loop reads."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Segment, Stream
+from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Segment, Stream, of_warp
 from gpusim.schedule import ops
-from gpusim.schedule.lanes import Shared
+from gpusim.schedule.lanes import Lanes, Shared
 from gpusim.sim.code import (
     KINDS,
     OUTPUT,
@@ -48,22 +50,35 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
     decoder = _Decoder(kernel, behaviour, {} if known is None else known, estimated=stream.origin == "estimated")
     roles, end = [], 0
     for role in decoder.lanes.roles:
-        segments, end = _segments(decoder, stream.of(role.name), end)
-        roles.append(DecodedRole(role.name, segments, len(role.warps)))
+        code_of_role, begin = stream.of(role.name), end
+        for warps in _alike(role, code_of_role, decoder.lanes):
+            segments, end = _segments(decoder, code_of_role, begin, warps[0])
+            roles.append(DecodedRole(role.name, segments, len(warps)))
     return Assembly(tuple(roles), stream.parameter_lines)
 
 
-def _segments(decoder: "_Decoder", code_of_role: Sequence[Segment], end: int) -> tuple[tuple[DecodedSegment, ...], int]:
+def _alike(role: ops.Role, code_of_role: Sequence[Segment], lanes: Lanes[Any]) -> list[list[int]]:
+    """Return the warps of a role, divided where one executes other instructions than the warp before it."""
+    steps = (one.op for segment in code_of_role for one in segment.instructions if one.op is not None)
+    divided = [warps for warps in set(map(lanes.warps_of, steps)) if len(warps) < lanes.warps]
+    return [list(own) for _, own in groupby(role.warps, lambda warp: [warp in warps for warps in divided])]
+
+
+def _segments(
+    decoder: "_Decoder", code_of_role: Sequence[Segment], end: int, warp: int
+) -> tuple[tuple[DecodedSegment, ...], int]:
     """
-    Decode the segments of a role; return them, and the instruction-cache line behind them.
+    Decode the segments of a role for one of its warps; return them, and the instruction-cache line behind them.
 
     A segment whose addresses are known lies in the lines of these. Every other segment begins on a new line; several
-    mainloop segments are trips of the same loop, so they share its lines.
+    mainloop segments are trips of the same loop, so they share its lines. An instruction that only other warps execute
+    keeps its place in these lines: all warps of a role execute the same machine code, and some branch around it.
 
     Args:
         decoder: The decoder of the stream.
         code_of_role: The segments.
         end: First line that no role before uses.
+        warp: The warp.
     """
     line_bytes = decoder.machine.instruction_cache.line_bytes
     per_line = line_bytes // INSTRUCTION_BYTES
@@ -72,17 +87,21 @@ def _segments(decoder: "_Decoder", code_of_role: Sequence[Segment], end: int) ->
         line = end
         if segment.name == "mainloop":
             loop = line = end if loop < 0 else loop
+        addresses = segment.addresses or tuple(
+            line * line_bytes + place * INSTRUCTION_BYTES for place in range(len(segment.instructions))
+        )
+        own = of_warp(replace(segment, addresses=addresses), warp, decoder.lanes)
         code = []
-        for position, instruction in enumerate(segment.instructions):
-            begins = line + position // per_line if position % per_line == 0 else -1
-            if segment.addresses:
-                begins = _line_begun(segment.addresses, position, line_bytes)
+        for position, instruction in enumerate(own.instructions):
+            begins = _line_begun(own.addresses, position, line_bytes)
             awaits = decoder.kernel.orders_slices and segment.name == "epilogue" and position == 0
-            following = segment.instructions[position + 1 : position + 2]
+            following = own.instructions[position + 1 : position + 2]
             again = bool(following) and following[0].unit == instruction.unit
             code.append(decoder.decode(instruction, begins, awaits=awaits, again=again))
         end = max(end, line - (-len(segment.instructions) // per_line))
-        segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
+        segments.append(
+            DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip, own.instructions)
+        )
     return tuple(segments), end
 
 

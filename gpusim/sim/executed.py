@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpusim.lower.stream import Instruction
+from gpusim.lower.stream import Instruction, executed_by
 from gpusim.schedule.lanes import Lanes
+from gpusim.schedule.ops import Role
 from gpusim.sim.launch import Launch
 
 
@@ -37,27 +38,29 @@ def executed(launch: Launch) -> ExecutedCounts:
     lanes = launch.kernel.lanes()
     pipes, mmas, zeros = Counter[str](), 0, 0
     known: dict[int, tuple[Counter[str], int, int]] = {}
-    warps_of = {role.name: role.warps for role in lanes.roles}
+    roles = {role.name: role for role in lanes.roles}
     for behaviour, ctas in launch.executed.items():
         for segment in launch.streams[behaviour].segments:
             code = segment.instructions  # may be shared by CTAs of other behaviours
-            warps = warps_of[segment.role]
             if id(code) not in known:
-                known[id(code)] = _of_trip(lanes, code, warps)
+                known[id(code)] = _of_trip(lanes, code, roles[segment.role])
             own_pipes, own_mmas, own_zeros = known[id(code)]
             for pipe, number in own_pipes.items():
-                pipes[pipe] += number * segment.trips * ctas * len(warps)
-            mmas += own_mmas * segment.trips * ctas * len(warps)
+                pipes[pipe] += number * segment.trips * ctas
+            mmas += own_mmas * segment.trips * ctas
             zeros += own_zeros * segment.trips * ctas
     return ExecutedCounts(mmas, dict(pipes), zeros)
 
 
-def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction], warps: range) -> tuple[Counter[str], int, int]:
-    """Return one trip's instructions of each pipe and its MMAs, of one warp, and wavefronts of zeros, of ``warps``."""
-    zeros = 0
+def _of_trip(lanes: Lanes[Any], code: Sequence[Instruction], role: Role) -> tuple[Counter[str], int, int]:
+    """Return the instructions of each pipe, MMAs and wavefronts of zeros of one trip, of all warps of a role."""
+    pipes, mmas, zeros = Counter[str](), 0, 0
     for each in code:
+        warps = executed_by(each, role, lanes)
+        if each.unit == "pipe":
+            pipes[each.pipe] += len(warps)
+        mmas += len(warps) * (each.unit == "tensor")
         shared = lanes.shared(each.op) if each.unit == "ldgsts" and each.op is not None else None
         if shared is not None and lanes.op(each.op).zfill:
             zeros += int(shared.table.wavefronts[shared.place][list(warps)].sum())
-    pipes = Counter(each.pipe for each in code if each.unit == "pipe")
-    return pipes, sum(each.unit == "tensor" for each in code), zeros
+    return pipes, mmas, zeros

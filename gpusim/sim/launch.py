@@ -70,6 +70,12 @@ def _lent(lender: AnyKernel, behaviours: tuple[Hashable, ...]) -> DecodedCode:
     return _decoded(lender, {behaviour: lender.stream(behaviour, "estimated") for behaviour in behaviours})
 
 
+def _with_trips(assembly: Assembly, stream: Stream) -> Assembly:
+    """Return the code of a stream that differs from the decoded one in the trips of its segments alone."""
+    trips = (segment.trips for role in assembly.roles for segment in stream.of(role.name))
+    return assembly.with_segments(segment._replace(trips=next(trips)) for segment in assembly.segments)
+
+
 @dataclass(frozen=True)
 class Launch:
     """
@@ -102,12 +108,8 @@ class Launch:
         if lender is self.kernel or any(stream.origin != "estimated" for stream in self.streams.values()):
             return _decoded(self.kernel, self.streams)
         lent = _lent(lender, tuple(self.streams))
-        trips = [segment.trips for stream in self.streams.values() for segment in stream.segments]
-        following = iter(trips)
-        assemblies = {
-            behaviour: assembly.with_segments(segment._replace(trips=next(following)) for segment in assembly.segments)
-            for behaviour, assembly in lent.assemblies.items()
-        }
+        assemblies = {one: _with_trips(assembly, self.streams[one]) for one, assembly in lent.assemblies.items()}
+        trips = [segment.trips for assembly in assemblies.values() for segment in assembly.segments]
         return DecodedCode(assemblies, replace(lent.code, trips=column(trips)))
 
     @property
@@ -140,15 +142,13 @@ class Launch:
         """Number of CTAs of each behaviour."""
         return Counter(map(self.kernel.behaviour, range(self.ctas)))
 
-    @property
+    @cached_property
     def instructions(self) -> int:
         """Number of warp instructions that the grid executes."""
-        roles = self.kernel.lanes().roles
-        return sum(
-            self.streams[one].instructions_of(role.name) * len(role.warps) * ctas
-            for one, ctas in self.executed.items()
-            for role in roles
-        )
+        lanes = self.kernel.lanes()
+        distinct = {id(stream): stream for stream in self.streams.values()}
+        of_cta = {one: stream.warp_instructions(lanes) for one, stream in distinct.items()}
+        return sum(of_cta[id(self.streams[one])] * ctas for one, ctas in self.executed.items())
 
     @property
     def working(self) -> int:

@@ -1,6 +1,6 @@
 """Finds the program of a run's watched CTA for viewers: it lowers the stream again, and simulates nothing."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import GpusimError
 from gpusim.families.registry import family_of
-from gpusim.lower.stream import Instruction, Stream
+from gpusim.lower.stream import Instruction, Segment
 from gpusim.machine import load_machine
 from gpusim.results.program import WarpProgram, issue_cycles
 from gpusim.results.result import Result
@@ -59,14 +59,16 @@ def watched_program(scenario: Scenario, result: Result, timeline: Timeline) -> W
         return None
     first = timeline.warps[0].warp
     issued = issue_cycles([span for span in timeline.warps if span.warp == first])
-    return _program(stream, kernel, behaviour) if len(issued) == stream.instructions_per_warp else None
+    if len(issued) != stream.instructions_of(first, kernel.lanes()):
+        return None
+    return _program(stream.of_warp(first, kernel.lanes()), kernel, behaviour)
 
 
-def _program(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable) -> WarpProgram:
+def _program(segments: Sequence[Segment], kernel: KernelCode[Any], behaviour: Hashable) -> WarpProgram:
     describe = _describer(kernel, behaviour)
     opcodes, operations, activities = ({"": 0}, {"": 0}, {"": 0})
     columns: list[list[IntArray]] = []
-    for segment in stream.segments:
+    for segment in segments:
         if not segment.instructions or not segment.trips:
             continue
         rows = [describe(instruction) for instruction in segment.instructions]

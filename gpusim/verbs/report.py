@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from gpusim.errors import BadInput, CannotRun
 from gpusim.families.registry import family_of, parse_scenario
 from gpusim.lower.compiled import CompilableKernel
-from gpusim.lower.stream import Stream
+from gpusim.lower.stream import Stream, executed_places
 from gpusim.machine import load_machine
 from gpusim.records.record import Record, find_record, load_record
 from gpusim.report.html.page import page
@@ -192,13 +192,17 @@ def _sass(scenario: Scenario, result: Result, timeline: Timeline) -> dict[str, A
     for span in timeline.warps:
         if span.reason == "selected":
             issued[span.warp] += span.end - span.begin
+    lanes, first = kernel.lanes(), timeline.warps[0].warp
+    shown, role = stream.of_warp(first, lanes), lanes.role_of(first)
+    alike = {warp for warp in issued if stream.of_warp(warp, lanes) == shown}
     return {
         "origin": result.stream,
         "segments": [
-            {"name": segment.name, "trips": segment.trips, "text": lines}
-            for segment, lines in zip(stream.segments, texts, strict=True)
+            {"name": one.name, "trips": one.trips, "text": [lines[at] for at in executed_places(one, first, lanes)]}
+            for one, lines in zip(stream.segments, texts, strict=True)
+            if one.role == role.name
         ],
-        "warps": [warp for warp, count in sorted(issued.items()) if count == stream.instructions_per_warp],
+        "warps": [warp for warp in sorted(alike) if issued[warp] == stream.instructions_of(warp, lanes)],
         "opcodes": _opcodes(stream),
     }
 

@@ -145,8 +145,9 @@ def test_every_cta_runs_once(traced):
 def test_it_drains(traced):
     """All warps of all CTAs have issued their exit, and with it all their instructions."""
     kernel, streams = traced.launch.kernel, traced.launch.streams
-    ctas, warps = range(traced.launch.ctas), range(kernel.lanes().warps)
-    issued = sum(streams[kernel.behaviour(cta)].instructions_per_warp * len(warps) for cta in ctas)
+    lanes, ctas = kernel.lanes(), range(traced.launch.ctas)
+    warps = range(lanes.warps)
+    issued = sum(streams[kernel.behaviour(cta)].instructions_of(warp, lanes) for cta in ctas for warp in warps)
 
     assert sorted(traced.warps) == [(cta, warp) for cta in ctas for warp in warps]
     assert all(warp.spans[-1].reason == "selected" for warp in traced.warps.values())
@@ -287,4 +288,4 @@ def test_a_slice_without_k_tiles_runs_its_prologue_and_epilogue():
     assert outcome.pipeline == ()
     assert outcome.k_tiles == 0
     assert {span.activity for span in outcome.timeline.k_tiles} == {"copy", "wait", "ldmatrix"}
-    assert outcome.instructions == launch.streams[0].instructions_per_warp * 4
+    assert outcome.instructions == launch.streams[0].warp_instructions(launch.kernel.lanes())

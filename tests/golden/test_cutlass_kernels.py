@@ -141,7 +141,7 @@ def test_executed_instructions_registers_and_shared_memory_are_the_measured_ones
     """
     kernel = built(row)
     stream = kernel.compiled().stream
-    executed = stream.instructions_per_warp * kernel.lanes().warps * len(kernel.launched)
+    executed = stream.warp_instructions(kernel.lanes()) * len(kernel.launched)
     counted = row["counters"][EXECUTED]
 
     assert (stream.registers_per_thread, kernel.shared_bytes) == (row["registers_per_thread"], row["shared_bytes"])

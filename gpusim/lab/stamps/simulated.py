@@ -67,7 +67,8 @@ def simulated_stamps(kernel: StampedTileKernel, launch: SimulatedLaunch) -> tupl
     for warp in range(stamped.warps):
         own = [span for span in spans if span.warp == warp]
         issued = issue_cycles(own)
-        if len(issued) != kernel.stream(kernel.behaviour(spans[0].cta), "compiled").instructions_per_warp:
+        stream = kernel.stream(kernel.behaviour(spans[0].cta), "compiled")
+        if len(issued) != stream.instructions_of(warp, kernel.lanes()):
             raise CheckFailed(f"warp {warp} of the recorded CTA does not execute its stream")
         header = np.zeros(HEADER_WORDS // 2, dtype=np.int64)
         for word, position in places.items():

@@ -26,7 +26,7 @@ from gpusim.machine.load import load_machine
 from gpusim.records.check_table import percent
 from gpusim.records.record import measured_folder
 from gpusim.results.result import StreamOrigin
-from gpusim.sim.code import Decoded, DecodedSegment, pipe_names
+from gpusim.sim.code import Decoded, pipe_names
 from gpusim.sim.columns import Data, zeros
 from gpusim.sim.core.constants import PIPE
 from gpusim.sim.core.engine import engine
@@ -102,13 +102,14 @@ def resident_of(launch: Launch, ctas: int, parts: Collection[str]) -> Resident:
     assemblies = {}
     for behaviour, assembly in launch.assemblies.items():
         segments = []
-        for segment, own in zip(assembly.segments, launch.streams[behaviour].segments, strict=True):
-            code = [
-                nothing(decoded, always_free) if part_of(instruction) in parts else decoded
-                for decoded, instruction in zip(segment.code, own.instructions, strict=True)
+        for segment in assembly.segments:
+            kept = [
+                (instruction, nothing(decoded, always_free) if part_of(instruction) in parts else decoded)
+                for instruction, decoded in zip(segment.instructions, segment.code, strict=True)
                 if segment.name != "epilogue" or instruction.unit == "exit"
             ]
-            segments.append(DecodedSegment(segment.name, tuple(code), segment.trips, segment.tiles_per_trip))
+            instructions, code = zip(*kept, strict=True) if kept else ((), ())
+            segments.append(segment._replace(instructions=instructions, code=code))
         assemblies[behaviour] = replace(assembly.with_segments(segments), parameter_lines=1)
     code_columns = code_of(assemblies, machine.instruction_cache.stream_lines)
     return Resident(launch.kernel, assemblies, code_columns, ctas)

@@ -4,7 +4,7 @@ Machines and code without one obstacle. A change alters figures or code, never a
 A simulation takes the changed machine or code in place of the real one, so the effect of a change is simulated.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from gpusim.lower.stream import Instruction
 from gpusim.machine.spec import DramSpec, Machine
 from gpusim.schedule.lanes import Lanes
 from gpusim.schedule.ops import Barrier, LoadShared, StoreShared
-from gpusim.sim.code import THROTTLES, Assembly, Decoded, DecodedSegment, port_count
+from gpusim.sim.code import THROTTLES, Assembly, Decoded, port_count
 from gpusim.sim.core.constants import GLOBAL, PIPE
 from gpusim.sim.launch import DecodedCode, Launch
 from gpusim.sim.tables import code_of
@@ -26,7 +26,7 @@ INTEGER_PIPES: Final = frozenset({"alu", "fmaheavy", "uniform"})
 """Pipes of integer arithmetic: addresses, predicates and loop counters."""
 
 MachineChange: TypeAlias = Callable[[Machine], Machine]
-CodeChange: TypeAlias = Callable[[Launch, Hashable, Assembly], Assembly]
+CodeChange: TypeAlias = Callable[[Launch, Assembly], Assembly]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Change:
     Attributes:
         name: The obstacle, for a reader.
         machine: Returns the machine without it; None leaves the machine as it is.
-        code: Returns the code of a CTA's behaviour without it; None leaves the code as it is.
+        code: Returns the code of CTAs of one behaviour without it; None leaves the code as it is.
     """
 
     name: str
@@ -56,7 +56,7 @@ class ChangedLaunch(Launch):
         """The decoded code, changed."""
         found = Launch(self.kernel, self.streams, self.ctas_per_sm).assemblies
         for change in self.changes:
-            found = {behaviour: change(self, behaviour, assembly) for behaviour, assembly in found.items()}
+            found = {behaviour: change(self, assembly) for behaviour, assembly in found.items()}
         return DecodedCode(found, code_of(found, self.machine.instruction_cache.stream_lines))
 
 
@@ -139,7 +139,7 @@ def _starts_at_once(machine: Machine) -> Machine:
 # --- code ---
 
 
-def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+def _without_conflicts(launch: Launch, assembly: Assembly) -> Assembly:
     """Return the code in which shared-memory accesses take only the wavefronts that their bytes need."""
     lanes: Lanes[object] = launch.kernel.lanes()
 
@@ -151,13 +151,13 @@ def _without_conflicts(launch: Launch, behaviour: Hashable, assembly: Assembly) 
         return decoded._replace(wavefronts=(tuple(shared.table.ideal[shared.place].tolist()),))
 
     segments = []
-    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
-        pairs = zip(segment.instructions, code.code, strict=True)
-        segments.append(code._replace(code=tuple(ideal(instruction, decoded) for instruction, decoded in pairs)))
+    for segment in assembly.segments:
+        pairs = zip(segment.instructions, segment.code, strict=True)
+        segments.append(segment._replace(code=tuple(ideal(instruction, decoded) for instruction, decoded in pairs)))
     return assembly.with_segments(segments)
 
 
-def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+def _without_integers(_: Launch, assembly: Assembly) -> Assembly:
     """
     Return the code without integer arithmetic between the ops. Branches and instructions with a scoreboard stay.
 
@@ -166,20 +166,21 @@ def _without_integers(launch: Launch, behaviour: Hashable, assembly: Assembly) -
     A line of the instruction cache begins with the next instruction that stays.
     """
     segments = []
-    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
-        kept: list[Decoded] = []
+    for segment in assembly.segments:
+        kept: list[tuple[Instruction, Decoded]] = []
         line = -1
-        for instruction, decoded in zip(segment.instructions, code.code, strict=True):
+        for instruction, decoded in zip(segment.instructions, segment.code, strict=True):
             line = decoded.line if decoded.line >= 0 else line
-            if _is_integer(instruction, decoded) and (kept or decoded is not code.code[-1]):
+            if _is_integer(instruction, decoded) and (kept or decoded is not segment.code[-1]):
                 continue
-            kept.append(decoded._replace(line=line, gated=decoded.gated or line >= 0))
+            kept.append((instruction, decoded._replace(line=line, gated=decoded.gated or line >= 0)))
             line = -1
-        segments.append(DecodedSegment(code.name, tuple(kept), code.trips, code.tiles_per_trip))
+        instructions, code = zip(*kept, strict=True) if kept else ((), ())
+        segments.append(segment._replace(instructions=instructions, code=code))
     return replace(assembly.with_segments(segments), parameter_lines=1)
 
 
-def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly:
+def _without_stores(launch: Launch, assembly: Assembly) -> Assembly:
     """Return the code in which stores to global memory only issue: they do not go to the L2, and write nothing."""
     segments = []
     for segment in assembly.segments:
@@ -191,7 +192,7 @@ def _without_stores(launch: Launch, _: Hashable, assembly: Assembly) -> Assembly
     return assembly.with_segments(segments)
 
 
-def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> Assembly:
+def _from_registers(launch: Launch, assembly: Assembly) -> Assembly:
     """
     Return the code in which the epilogue stores its accumulators from registers, without shared memory.
 
@@ -205,13 +206,13 @@ def _from_registers(launch: Launch, behaviour: Hashable, assembly: Assembly) -> 
         return instruction.op is not None and isinstance(lanes.op(instruction.op), staging)
 
     segments = []
-    for segment, code in zip(launch.streams[behaviour].segments, assembly.segments, strict=True):
+    for segment in assembly.segments:
         if segment.name == "epilogue":
-            pairs = zip(segment.instructions, code.code, strict=True)
+            pairs = zip(segment.instructions, segment.code, strict=True)
             own = (_issued(launch.machine, two) if is_staging(one) else two for one, two in pairs)
-            segments.append(code._replace(code=tuple(own)))
+            segments.append(segment._replace(code=tuple(own)))
         else:
-            segments.append(code)
+            segments.append(segment)
     return assembly.with_segments(segments)
 
 

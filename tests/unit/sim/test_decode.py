@@ -61,7 +61,7 @@ def test_the_code_of_each_role_is_decoded_by_itself(monkeypatch):
     ]
     assert [segment.code[0].line for segment in found.segments] == [0, 1, 2]
     assert list(code_of({0: found}, stream_lines=0).begins) == [0, 0, 1, 1]
-    assert [stream.instructions_of(role.name) for role in parts] == [3, 6]
+    assert [stream.instructions_of(warp, KERNEL.lanes()) for warp in range(4)] == [3, 3, 6, 6]
 
 
 @pytest.mark.parametrize(
