@@ -1,4 +1,4 @@
-"""A static check of the op order of a program for races, without data or addresses."""
+"""The hazards that the op order of a program shows, without data or addresses, each with its name and a message."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -8,8 +8,6 @@ from operator import itemgetter
 from typing import Literal, Self, TypeAlias
 
 from gpusim.schedule.ops import (
-    Barrier,
-    CommitGroup,
     CopyAsync,
     FragmentLoad,
     Ldmatrix,
@@ -19,9 +17,9 @@ from gpusim.schedule.ops import (
     Op,
     StoreShared,
     StoreTile,
-    WaitGroup,
     WarpMma,
 )
+from gpusim.schedule.shared_events import SharedEvents, Slot, shared_events
 from gpusim.tile.operand import Side
 
 HazardName: TypeAlias = Literal[
@@ -67,10 +65,11 @@ def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tupl
     """
     Return every hazard of a program, in op order.
 
-    Warps run freely between barriers, so two ops of different warps are ordered only if a barrier lies between them. A
-    copy lands at any time between its issue and the first wait_group that covers its commit group. A store of the
-    threadblock fragment lands at once. Landed data is visible to other warps after the next barrier. Fragments that no
-    WarpMma consumes do not count as reads.
+    All warps execute the ops, in any interleaving that happens-before allows (``happens_before``): a copy lands at any
+    time between its issue and the first wait_group that covers its commit group, a store of the threadblock fragment at
+    once; warps are ordered by barriers alone. An access that needs another's data must happen after it. Accesses that
+    share a byte, of which one is a write, must be ordered, one way or the other. Fragments that no WarpMma consumes do
+    not count as reads.
 
     Args:
         ops: Ops of any program, shipped or mutated.
@@ -79,13 +78,14 @@ def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tupl
     Not modelled: the bytes of a stage that a copy or a fragment touches (every ldmatrix depends on the whole stage),
     and predicated-off copies (each counts as a write).
     """
-    order = _Order.of(ops)
+    uses = _Uses.of(ops)
+    races = uses.events.races()
     found = [
-        *_reads(order, writes_per_fill),
-        *_overwrites(order),
-        *_copies_on_copies(order),
-        *_threadblock_fragments(ops, order),
-        *_epilogue(ops, order),
+        *_reads(uses, writes_per_fill),
+        *_overwrites(uses, races),
+        *_copies_on_copies(uses, races),
+        *_threadblock_fragments(ops, uses),
+        *_staging(uses, races),
     ]
     first: dict[tuple[object, ...], Hazard] = {}
     for hazard in sorted(found, key=lambda hazard: hazard.op_index):
@@ -93,67 +93,35 @@ def find_hazards(ops: Sequence[Op], writes_per_fill: Mapping[Side, int]) -> tupl
     return tuple(first.values())
 
 
-Slot: TypeAlias = tuple[Side, int]
-
-
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Uses:
     """
-    The order in time that a sequence of ops guarantees.
+    The uses of shared memory by a sequence of ops.
 
     Attributes:
-        end: Number of ops.
+        ops: The ops.
+        events: Their accesses, and the order of these.
         consumed: (k tile, k group) of every WarpMma.
-        barriers: Op indices of the barriers, ascending.
-        landed: For each copy, by op index, the op index of the first wait that covers it, or ``end`` if none does; for
-            a store, its own op index.
         copies: (op index, copy or store) of each slot, ascending.
         reads: (op index, read) of the consumed fragment loads of each slot, ascending.
     """
 
-    end: int
+    ops: Sequence[Op]
+    events: SharedEvents
     consumed: frozenset[tuple[int, int]]
-    barriers: list[int] = field(default_factory=list)
-    landed: dict[int, int] = field(default_factory=dict)
     copies: dict[Slot, list[tuple[int, CopyAsync | StoreTile]]] = field(default_factory=lambda: defaultdict(list))
     reads: dict[Slot, list[tuple[int, FragmentLoad]]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
     def of(cls, ops: Sequence[Op]) -> Self:
-        order = cls(len(ops), frozenset((op.k_tile, op.k_group) for op in ops if isinstance(op, WarpMma)))
-        groups: list[list[int]] = []
-        open_group: list[int] = []
-        complete = 0
+        consumed = frozenset((op.k_tile, op.k_group) for op in ops if isinstance(op, WarpMma))
+        uses = cls(ops, shared_events(ops, consumed), consumed)
         for index, op in enumerate(ops):
-            match op:
-                case CopyAsync():
-                    open_group.append(index)
-                    order.landed[index] = order.end
-                    order.copies[op.operand, op.stage].append((index, op))
-                case StoreTile():
-                    order.landed[index] = index
-                    order.copies[op.operand, op.stage].append((index, op))
-                case CommitGroup():
-                    groups.append(open_group)
-                    open_group = []
-                case WaitGroup(pending):
-                    while complete < len(groups) - pending:
-                        order.landed.update(dict.fromkeys(groups[complete], index))
-                        complete += 1
-                case Barrier():
-                    order.barriers.append(index)
-                case Ldmatrix() | LoadFragment() if (op.k_tile, op.k_group) in order.consumed:
-                    order.reads[op.operand, op.stage].append((index, op))
-                case _:
-                    pass
-        return order
-
-    def separated(self, earlier: int, later: int) -> bool:
-        """
-        Return whether a barrier lies between two ops, so that every warp's ``earlier`` precedes every warp's ``later``.
-        """
-        position = bisect_left(self.barriers, earlier)
-        return position < len(self.barriers) and self.barriers[position] < later
+            if isinstance(op, CopyAsync | StoreTile):
+                uses.copies[op.operand, op.stage].append((index, op))
+            elif isinstance(op, Ldmatrix | LoadFragment) and (op.k_tile, op.k_group) in consumed:
+                uses.reads[op.operand, op.stage].append((index, op))
+        return uses
 
 
 def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str) -> Hazard:
@@ -164,83 +132,94 @@ def _read_hazard(name: HazardName, read: FragmentLoad, op_index: int, cause: str
     return Hazard(name, message, read.k_tile, read.k_group, read.operand, read.stage, op_index)
 
 
-def _reads(order: _Order, writes_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
+def _reads(uses: _Uses, writes_per_fill: Mapping[Side, int]) -> Iterator[Hazard]:
     """Yield fragment loads whose slot does not hold the k tile completely filled, landed and visible."""
-    for slot, reads in order.reads.items():
-        copies = order.copies[slot]
+    landed = uses.events.landed
+    filled: list[tuple[int, int, FragmentLoad]] = []
+    for slot, reads in uses.reads.items():
+        copies = uses.copies[slot]
         fills: dict[int, list[int]] = defaultdict(list)
         for index, copy in copies:
             fills[copy.fetch].append(index)
+        latest = {fetch: fill[int(landed[fill].argmax())] for fetch, fill in fills.items()}
         for index, read in reads:
-            issued = bisect_left(copies, index, key=itemgetter(0))
-            fill = fills[read.k_tile]
-            landed = max((order.landed[copy] for copy in fill), default=order.end)
+            issued, copied = bisect_left(copies, index, key=itemgetter(0)), len(fills.get(read.k_tile, ()))
             if not issued:
                 yield _read_hazard("unfilled_slot", read, index, "no copy has written the slot")
             elif (holder := copies[issued - 1][1].fetch) != read.k_tile:
                 yield _read_hazard("slot_holds_other_tile", read, index, f"k tile {holder} was last copied into it")
-            elif len(fill) < writes_per_fill[read.operand]:
-                cause = f"{len(fill)} of the {writes_per_fill[read.operand]} copies of its k tile are in the program"
+            elif copied < writes_per_fill[read.operand]:
+                cause = f"{copied} of the {writes_per_fill[read.operand]} copies of its k tile are in the program"
                 yield _read_hazard("unfilled_slot", read, index, cause)
-            elif landed == order.end:
-                yield _read_hazard("never_waited", read, index, "no wait_group ever covers its copies")
-            elif landed > index:
-                cause = f"the first wait_group that covers its copies is op {landed}"
-                yield _read_hazard("read_before_group_complete", read, index, cause)
-            elif not order.separated(landed, index):
-                what = "its wait" if isinstance(copies[0][1], CopyAsync) else "its last store"
-                yield _read_hazard("read_before_barrier", read, index, f"no barrier follows {what} at op {landed}")
+            else:
+                filled.append((latest[read.k_tile], index, read))
+    ordered = uses.events.precedes([at for at, _, _ in filled], [index for _, index, _ in filled])
+    for (at, index, read), after_the_copy in zip(filled, ordered.tolist(), strict=True):
+        if not after_the_copy:
+            yield _read_too_early(uses, at, index, read)
 
 
-def _overwrites(order: _Order) -> Iterator[Hazard]:
+def _read_too_early(uses: _Uses, copy: int, index: int, read: FragmentLoad) -> Hazard:
+    """Return the hazard of a fragment load that does not happen after a copy of its k tile, by op index."""
+    landed = int(uses.events.landed[copy])
+    if landed == len(uses.ops):
+        return _read_hazard("never_waited", read, index, "no wait_group ever covers its copies")
+    if landed > index:
+        cause = f"the first wait_group that covers its copies is op {landed}"
+        return _read_hazard("read_before_group_complete", read, index, cause)
+    what = "its wait" if isinstance(uses.ops[copy], CopyAsync) else "its last store"
+    return _read_hazard("read_before_barrier", read, index, f"no barrier follows {what} at op {landed}")
+
+
+def _overwrites(uses: _Uses, races: Sequence[tuple[int, int]]) -> Iterator[Hazard]:
     """Yield copies into a slot whose old k tile some warp may still read, before or after the copy in program order."""
-    for slot, copies in order.copies.items():
-        reads = order.reads[slot]
+    victims = dict(_replaced_tiles(uses))
+    for pair in races:
+        for index, read_index in (pair, pair[::-1]):
+            copy, read = uses.ops[index], uses.ops[read_index]
+            if isinstance(copy, CopyAsync | StoreTile) and isinstance(read, Ldmatrix | LoadFragment):
+                victims[index, read_index] = copy, read
+    for (index, read_index), (copy, read) in sorted(victims.items(), key=itemgetter(0)):
+        if read.k_tile == copy.fetch:
+            continue
+        word = "copy" if isinstance(copy, CopyAsync) else "store"
+        cause = "no barrier separates the two" if read_index < index else "it comes later"
+        message = (
+            f"{word} of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}"
+            f" may land before the read of k tile {read.k_tile}, k group {read.k_group} at op {read_index}: {cause}"
+        )
+        yield Hazard("overwrite_while_read", message, read.k_tile, read.k_group, copy.operand, copy.stage, index)
+
+
+def _replaced_tiles(uses: _Uses) -> Iterator[tuple[tuple[int, int], tuple[CopyAsync | StoreTile, FragmentLoad]]]:
+    """Yield each copy with the next read of its slot, and their op indices, if that read needs an older k tile."""
+    for slot, copies in uses.copies.items():
+        reads = uses.reads[slot]
         filled: set[int] = set()
         for index, copy in copies:
             position = bisect_left(reads, index, key=itemgetter(0))
-            victims = []
-            if position and not order.separated(reads[position - 1][0], index):
-                victims.append((reads[position - 1], "no barrier separates the two"))
             if position < len(reads) and reads[position][1].k_tile in filled:
-                victims.append((reads[position], "it comes later"))
+                yield (index, reads[position][0]), (copy, reads[position][1])
             filled.add(copy.fetch)
-            for (read_index, read), cause in victims:
-                if read.k_tile == copy.fetch:
-                    continue
-                word = "copy" if isinstance(copy, CopyAsync) else "store"
-                message = (
-                    f"{word} of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}"
-                    f" may land before the read of k tile {read.k_tile}, k group {read.k_group} at op {read_index}:"
-                    f" {cause}"
-                )
-                yield Hazard(
-                    "overwrite_while_read", message, read.k_tile, read.k_group, copy.operand, copy.stage, index
-                )
 
 
-def _copies_on_copies(order: _Order) -> Iterator[Hazard]:
+def _copies_on_copies(uses: _Uses, races: Sequence[tuple[int, int]]) -> Iterator[Hazard]:
     """Yield copies of a consumed k tile to addresses at which an earlier copy of the same thread may still land."""
-    consumed_tiles = {k_tile for k_tile, _ in order.consumed}
-    for copies in order.copies.values():
-        last: dict[tuple[int, int], tuple[int, CopyAsync]] = {}
-        for index, copy in copies:
-            if isinstance(copy, StoreTile):
-                continue
-            previous = last.get((copy.access, copy.vec))
-            last[copy.access, copy.vec] = index, copy
-            if previous is None or copy.fetch not in consumed_tiles or order.landed[previous[0]] < index:
-                continue
-            message = (
-                f"copy of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}:"
-                f" the copy of k tile {previous[1].fetch} at op {previous[0]} may still land on it"
-            )
-            yield Hazard("overwrite_in_flight", message, copy.fetch, NOT_APPLICABLE, copy.operand, copy.stage, index)
+    consumed_tiles = {k_tile for k_tile, _ in uses.consumed}
+    for before, index in races:
+        previous, copy = uses.ops[before], uses.ops[index]
+        if not (isinstance(previous, CopyAsync) and isinstance(copy, CopyAsync) and copy.fetch in consumed_tiles):
+            continue
+        message = (
+            f"copy of operand {copy.operand}, k tile {copy.fetch} into stage {copy.stage} at op {index}:"
+            f" the copy of k tile {previous.fetch} at op {before} may still land on it"
+        )
+        yield Hazard("overwrite_in_flight", message, copy.fetch, NOT_APPLICABLE, copy.operand, copy.stage, index)
 
 
-def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
+def _threadblock_fragments(ops: Sequence[Op], uses: _Uses) -> Iterator[Hazard]:
     """Yield threadblock-fragment registers that are reloaded before they are stored, or stored as another k tile."""
-    consumed_tiles = {k_tile for k_tile, _ in order.consumed}
+    consumed_tiles = {k_tile for k_tile, _ in uses.consumed}
     vecs = {op.operand: op.vec + 1 for op in ops if isinstance(op, LoadGlobal)}
     holds: dict[tuple[Side, int, int], int] = {}
     unstored: dict[tuple[Side, int, int], int] = {}
@@ -273,44 +252,52 @@ def _threadblock_fragments(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]
                     )
 
 
-def _epilogue(ops: Sequence[Op], order: _Order) -> Iterator[Hazard]:
-    """Yield hazards of the accumulators' staging, which overwrites the mainloop's stages and, at each step, itself."""
-    stores: list[tuple[int, int]] = []
-    loads: list[tuple[int, int]] = []
-    for index, op in enumerate(ops):
-        match op:
-            case StoreShared(step):
-                if not stores:
-                    yield from _epilogue_entry(order, index, step)
-                if loads and not order.separated(loads[-1][0], index):
-                    cause = f"step {loads[-1][1]} may still be read at op {loads[-1][0]}: no barrier separates the two"
-                    yield _staging_hazard("overwrite_while_read", step, index, cause)
-                stores.append((index, step))
-            case LoadShared(step):
-                if not stores:
-                    yield _staging_hazard("unfilled_slot", step, index, "nothing was stored")
-                elif stores[-1][1] != step:
-                    cause = f"step {stores[-1][1]} was last stored"
-                    yield _staging_hazard("slot_holds_other_tile", step, index, cause)
-                elif not order.separated(stores[-1][0], index):
-                    yield _staging_hazard("read_before_barrier", step, index, f"no barrier since op {stores[-1][0]}")
-                loads.append((index, step))
-            case _:
-                pass
+def _staging(uses: _Uses, races: Sequence[tuple[int, int]]) -> Iterator[Hazard]:
+    """
+    Yield hazards of the accumulators' staging, which overwrites the mainloop's stages and, at each step, itself.
+
+    A race with the mainloop is reported at the first store that has it.
+    """
+    yield from _staged_loads(uses)
+    with_mainloop: set[HazardName] = set()
+    for pair in sorted(races, key=max):
+        for index, other in (pair, pair[::-1]):
+            store, rival = uses.ops[index], uses.ops[other]
+            if not isinstance(store, StoreShared):
+                continue
+            if isinstance(rival, LoadShared) and other < index:
+                cause = f"step {rival.step} may still be read at op {other}: no barrier separates the two"
+                yield _staging_hazard("overwrite_while_read", store.step, index, cause)
+            elif isinstance(rival, Ldmatrix | LoadFragment) and "overwrite_while_read" not in with_mainloop:
+                with_mainloop.add("overwrite_while_read")
+                cause = f"the mainloop may still read at op {other}: no barrier separates the two"
+                yield _staging_hazard("overwrite_while_read", store.step, index, cause)
+            elif isinstance(rival, CopyAsync | StoreTile) and "overwrite_in_flight" not in with_mainloop:
+                with_mainloop.add("overwrite_in_flight")
+                cause = "no wait_group and barrier ensure that the mainloop's copies have landed"
+                yield _staging_hazard("overwrite_in_flight", store.step, index, cause)
+
+
+def _staged_loads(uses: _Uses) -> Iterator[Hazard]:
+    """Yield loads of accumulators that do not happen after the stores of their step."""
+    stored: tuple[int, int] | None = None
+    stores: list[tuple[int, int, int]] = []
+    for index, op in enumerate(uses.ops):
+        if isinstance(op, StoreShared):
+            stored = index, op.step
+        elif isinstance(op, LoadShared):
+            if stored is None:
+                yield _staging_hazard("unfilled_slot", op.step, index, "nothing was stored")
+            elif stored[1] != op.step:
+                yield _staging_hazard("slot_holds_other_tile", op.step, index, f"step {stored[1]} was last stored")
+            else:
+                stores.append((stored[0], index, op.step))
+    ordered = uses.events.precedes([store for store, _, _ in stores], [index for _, index, _ in stores])
+    for (store, index, step), after_the_store in zip(stores, ordered.tolist(), strict=True):
+        if not after_the_store:
+            yield _staging_hazard("read_before_barrier", step, index, f"no barrier since op {store}")
 
 
 def _staging_hazard(name: HazardName, step: int, op_index: int, cause: str) -> Hazard:
     message = f"epilogue step {step}, shared access at op {op_index}: {cause}"
     return Hazard(name, message, NOT_APPLICABLE, NOT_APPLICABLE, "accumulator", step, op_index)
-
-
-def _epilogue_entry(order: _Order, index: int, step: int) -> Iterator[Hazard]:
-    """Yield hazards between the epilogue's first store and the mainloop's last uses of shared memory."""
-    reads = max((slot_reads[-1][0] for slot_reads in order.reads.values() if slot_reads), default=None)
-    if reads is not None and not order.separated(reads, index):
-        cause = f"the mainloop may still read at op {reads}: no barrier separates the two"
-        yield _staging_hazard("overwrite_while_read", step, index, cause)
-    landed = max(order.landed.values(), default=None)
-    if landed is not None and (landed > index or not order.separated(landed, index)):
-        cause = "no wait_group and barrier ensure that the mainloop's copies have landed"
-        yield _staging_hazard("overwrite_in_flight", step, index, cause)

@@ -23,6 +23,7 @@ from gpusim.schedule.ops import (
     LoadShared,
     Program,
     StoreShared,
+    StoreTile,
     WaitGroup,
     WarpMma,
 )
@@ -157,6 +158,10 @@ SMALL_PROGRAMS = {
     "copies race with each other": (
         (copy(0), COMMIT, copy(1), *LANDED, read(1), mma(1)),
         ("overwrite_in_flight", 2),
+    ),
+    "copy lands on a tile that was stored behind it": (
+        (copy(0), StoreTile("a", 1, 0, 0), BARRIER, read(1), mma(1)),
+        ("overwrite_while_read", 0),
     ),
     "fragment never consumed": ((copy(0), COMMIT, read(0)), None),
     "overwritten fragment never consumed": ((copy(0), *LANDED, read(0), copy(1)), None),
