@@ -129,7 +129,7 @@ def profile_launches(
     report, log = folder / "launches.ncu-rep", folder / "launches.json"
     folder.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    text = _profile_into(report, selection, _launch(log, options, files), SECONDS_PER_LAUNCH * (2 + len(files)))
+    text = profile_into(report, selection, _launch(log, options, files), SECONDS_PER_LAUNCH * (2 + len(files)))
     if not report.is_file() or not log.is_file():
         raise CannotRun(f"ncu wrote no report: {ncu_says(text)}")
     launched = json.loads(log.read_text(encoding="utf-8"))["launched"]
@@ -170,10 +170,7 @@ def settle(
     file: Path, folder: Path, say: Callable[[str], None] = lambda _: None, options: Sequence[str] = ()
 ) -> list[str]:
     """
-    Return the options of ncu that select metrics, found by profiling one scenario.
-
-    If ncu does not know a metric, it writes no report. So unknown metrics are left out; if that does not help, the
-    figures for single instructions are left out, too.
+    Return the options of ncu that select ``METRICS``, found by profiling one scenario; see ``select_metrics``.
 
     Args:
         file: Scenario to profile.
@@ -184,16 +181,41 @@ def settle(
     Raises:
         CannotRun: ncu is missing or may not profile here.
     """
+    return select_metrics(METRICS, _launch(folder / "first.json", options, [file]), folder, say)
+
+
+def select_metrics(
+    metrics: Sequence[str],
+    launch: Sequence[str],
+    folder: Path,
+    say: Callable[[str], None] = lambda _: None,
+    kernels: str = KERNELS,
+) -> list[str]:
+    """
+    Return the options of ncu that select metrics, found by profiling a command.
+
+    If ncu does not know a metric, it writes no report. So unknown metrics are left out; if that does not help, the
+    figures for single instructions are left out, too.
+
+    Args:
+        metrics: Full names of the metrics.
+        launch: Command that launches at least one kernel.
+        folder: Folder in which the report is kept.
+        say: Called with a line about what is left out.
+        kernels: Regular expression of the kernels to profile.
+
+    Raises:
+        CannotRun: ncu is missing or may not profile here.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    wanted, absent = ncu.existing(METRICS, _available(say))
+    wanted, absent = ncu.existing(metrics, _available(say))
     if len(absent) > len(wanted):  # a list without most of these metrics is not reliable
-        wanted, absent = list(METRICS), []
+        wanted, absent = list(metrics), []
     sections, by_opcode = ["--section", "SourceCounters"], [BY_OPCODE]
     report = folder / "first.ncu-rep"
-    launch = _launch(folder / "first.json", options, [file])
     while True:
         selection = [*sections, "--metrics", ",".join([*wanted, *by_opcode])]
-        text = _profile_into(report, selection, launch, 6 * SECONDS_PER_LAUNCH)
+        text = profile_into(report, selection, launch, 6 * SECONDS_PER_LAUNCH, kernels)
         if report.is_file():
             if absent:
                 say(f"ncu does not offer here: {', '.join(absent)}")
@@ -213,8 +235,22 @@ def _launch(log: Path, options: Sequence[str], files: Iterable[Path]) -> list[st
     return [sys.executable, "-m", "gpusim.measure.launch", "--log", str(log), *options, *map(str, files)]
 
 
-def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str], seconds: int) -> str:
-    """Run ncu, and return its output, which is kept in a ``.log`` file. There may be no report."""
+def profile_into(
+    report: Path, selection: Sequence[str], launch: Sequence[str], seconds: int, kernels: str = KERNELS
+) -> str:
+    """
+    Run ncu with cold caches and clocks not locked, and return its output. There may be no report.
+
+    Args:
+        report: Report to write (``.ncu-rep``). The output is kept beside it in a ``.log`` file.
+        selection: ncu's options from ``select_metrics``.
+        launch: Command to profile.
+        seconds: Longest time that ncu may take.
+        kernels: Regular expression of the kernels to profile.
+
+    Raises:
+        CannotRun: ncu is missing, or takes longer.
+    """
     report.unlink(missing_ok=True)
     command = [ncu.find_ncu(), "--force-overwrite", "--export", str(report), "--target-processes", "all"]
     command += [
@@ -223,7 +259,7 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
         "--cache-control",
         "all",
         "--kernel-name",
-        f"regex:{KERNELS}",
+        f"regex:{kernels}",
         *selection,
         *launch,
     ]
@@ -232,11 +268,12 @@ def _profile_into(report: Path, selection: Sequence[str], launch: Sequence[str],
     return text
 
 
-def read_profiles(report: Path) -> list[Profile]:
+def read_profiles(report: Path, metrics: Sequence[str] = METRICS) -> list[Profile]:
     """
     Read the launches of a report with ncu's Python module; if it cannot be imported, from the report's raw page as CSV.
 
     The CSV is always written beside the report, for readers without ncu. It has no figures for single instructions.
+    Of the report's metrics only ``metrics`` are counters of a profile: others are properties of device or launch.
 
     Raises:
         CannotRun: ncu is missing, or cannot read the report.
@@ -244,11 +281,11 @@ def read_profiles(report: Path) -> list[Profile]:
     text = _raw_page(report)
     report.with_suffix(".csv").write_text(text, encoding="utf-8")
     module = import_ncu_report()
-    by_csv = from_csv(text, str(report))
+    by_csv = from_csv(text, str(report), metrics)
     if module is None:
         return by_csv
     try:
-        by_module = from_module(module, report)
+        by_module = from_module(module, report, metrics)
     except (AttributeError, RuntimeError, TypeError, ValueError):  # a version of the module with another interface
         return by_csv
     if len(by_module) != len(by_csv):
@@ -256,7 +293,7 @@ def read_profiles(report: Path) -> list[Profile]:
     return [own if own.opcodes else other for own, other in zip(by_module, by_csv, strict=True)]
 
 
-def from_csv(text: str, where: str) -> list[Profile]:
+def from_csv(text: str, where: str, metrics: Sequence[str] = METRICS) -> list[Profile]:
     """Read the launches in the CSV of a raw page, with counts by opcode if the metric's instances were printed."""
     launches = ncu.parse_csv(text, where)
     by_opcode = _instances(text)
@@ -266,14 +303,14 @@ def from_csv(text: str, where: str) -> list[Profile]:
         Profile(
             launch.grid,
             launch.block,
-            {name: value for name, value in launch.metrics.items() if _is_counter(name)},
+            {name: value for name, value in launch.metrics.items() if name in metrics},
             {opcode: {"executed": count} for opcode, count in counts.items()},
         )
         for launch, counts in zip(launches, by_opcode, strict=True)
     ]
 
 
-def from_module(module: Any, report: Path) -> list[Profile]:
+def from_module(module: Any, report: Path, metrics: Sequence[str] = METRICS) -> list[Profile]:
     """Read the launches of a report with ``ncu_report``, the Python module that comes with Nsight Compute."""
     context = module.load_report(str(report))
     actions = [
@@ -281,7 +318,7 @@ def from_module(module: Any, report: Path) -> list[Profile]:
         for number in range(context.num_ranges())
         for index in range(context.range_by_idx(number).num_actions())
     ]
-    return [_profile(action) for action in actions]
+    return [_profile(action, metrics) for action in actions]
 
 
 def import_ncu_report() -> Any | None:
@@ -311,11 +348,11 @@ def ncu_says(text: str) -> str:
     return (complaints or lines or ["it printed nothing"])[-1]
 
 
-def _profile(action: Any) -> Profile:
+def _profile(action: Any, metrics: Sequence[str]) -> Profile:
     counters, opcodes = {}, defaultdict[str, dict[str, float]](dict)
     names = set(action.metric_names())
     for name in sorted(names):
-        if _is_counter(name):
+        if name in metrics:
             counters[name] = _value(action.metric_by_name(name))
     for figure, metric in BY_INSTRUCTION.items():
         if metric in names:
@@ -351,14 +388,6 @@ def _extent(action: Any, what: str, names: set[str]) -> tuple[int, int, int]:
     metrics = [f"launch__{what}_dim_{axis}" for axis in "xyz"]
     x, y, z = (int(action.metric_by_name(name).as_uint64()) if name in names else 0 for name in metrics)
     return x, y, z
-
-
-def _is_counter(name: str) -> bool:
-    """Return whether a metric is one of ``METRICS``, and not a property of device or launch."""
-    return name in _WANTED
-
-
-_WANTED = frozenset(METRICS)
 
 
 def _instances(text: str) -> list[dict[str, float]]:
