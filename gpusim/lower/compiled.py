@@ -123,14 +123,24 @@ class CompilableKernel(EmulatedKernel[StepT]):
         return lower(self, binary, self.slice_blocks[slice_])
 
     def of_user(self, binary: CompiledKernel, slice_: int) -> CompiledStream:
-        """Return the stream of a user's kernel. Every trip is executed, because any trip may deviate."""
+        """
+        Return the stream of a user's kernel. Every trip is executed, because any trip may deviate.
+
+        Raises:
+            BadInput: The kernel takes other parameters, or the assembler replaces the mma.sync.
+            Unsupported: An instruction is not known or not emulated. The message names kernel, address and instruction.
+            CheckFailed: The kernel does not execute the schedule. The message shows both sides.
+        """
         runner, blocks = KernelRunner(self, binary), self.typical_blocks(slice_)
 
         def make() -> CompiledStream:
             block, warp = typical_warp(runner, blocks)
             return lower(self, binary, block, warp, every_trip=True)
 
-        return kept_stream(binary, runner.constants, blocks, make)
+        try:
+            return kept_stream(binary, runner.constants, blocks, make)
+        except Unsupported as error:
+            raise Unsupported(f"{runner.name}: {error}") from error
 
 
 def typical_warp(runner: KernelRunner, blocks: Sequence[int]) -> tuple[int, int]:

@@ -207,7 +207,7 @@ class KernelRunner:
             EmulatedWarp(
                 ctaid=(block % x, block // x % y, block // (x * y)),
                 grid=self.specialisation.grid,
-                threads=self.specialisation.block_threads,
+                block=(self.specialisation.block_threads, 1, 1),
                 index=warp,
                 constants=self.constants,
                 compiler_constants=self.cubin.compiler_constants,

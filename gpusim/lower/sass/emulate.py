@@ -17,8 +17,17 @@ from gpusim.errors import Unsupported
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate_integer import EXECUTE
 from gpusim.lower.sass.emulate_lanes import ballot, pack, shuffle, unpack
-from gpusim.lower.sass.emulate_memory import loaded, words_moved
-from gpusim.lower.sass.emulate_registers import Execute, LaneWords, Registers, reader, result, tester, word
+from gpusim.lower.sass.emulate_memory import loaded, stored, words_moved
+from gpusim.lower.sass.emulate_registers import (
+    Execute,
+    LaneWords,
+    Registers,
+    constant_address,
+    reader,
+    result,
+    tester,
+    word,
+)
 from gpusim.lower.sass.emulated import refused, require_emulated
 from gpusim.lower.sass.operands import PT, RZ, CodeAddress, Constant, Immediate, Memory, Named, Predicate, Register
 from gpusim.lower.sass.repeat import ExecutedInstruction, Loop, Path, Turns
@@ -62,8 +71,8 @@ class EmulatedWarp:
     Attributes:
         ctaid: blockIdx x, y, z.
         grid: gridDim x, y, z.
-        threads: blockDim.x.
-        index: Warp index in the CTA.
+        block: blockDim x, y, z.
+        index: Warp index in the CTA. Threads are numbered along x, then y, then z.
         constants: Constant bank 0, parameters included.
         local_bytes: Stack of one thread in bytes.
         load: Reads global memory; None reads zeros.
@@ -74,7 +83,7 @@ class EmulatedWarp:
 
     ctaid: tuple[int, int, int]
     grid: tuple[int, int, int]
-    threads: int
+    block: tuple[int, int, int]
     index: int
     constants: bytes
     local_bytes: int
@@ -124,7 +133,10 @@ class _Emulation:
         lanes = np.arange(WARP_SIZE, dtype=np.uint64)
         thread = lanes + np.uint64(self.warp.index * WARP_SIZE)
         axes = "XYZ"
-        values = {"SR_LANEID": lanes, "SR_TID.X": thread, "SR_TID.Y": word(0), "SR_TID.Z": word(0), "SRZ": word(0)}
+        x, y, _ = (np.uint64(extent) for extent in self.warp.block)
+        tid = (thread % x, thread // x % y, thread // (x * y))
+        values = {"SR_LANEID": lanes, "SRZ": word(0)}
+        values |= {f"SR_TID.{axis}": one for axis, one in zip(axes, tid, strict=True)}
         values |= {f"SR_CTAID.{axis}": word(one) for axis, one in zip(axes, self.warp.ctaid, strict=True)}
         # SR_SWINHI is the high word of the shared window, against which generic addresses are tested. Shared addresses
         # do not contain it.
@@ -309,29 +321,38 @@ class _Emulation:
     def load_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         address = self._address(sass)
         register = result(sass)
+
+        def read(of: IntArray) -> IntArray:
+            return self.local[self._local_rows(of, lanes), np.arange(WARP_SIZE)].astype(np.int64)
+
         for part in range(words_moved(sass)):
-            value = self.local[self._local_rows(address, lanes, part), np.arange(WARP_SIZE)]
-            self.registers.write(register, value, lanes, part)
+            self.registers.write(register, loaded(sass, read, address, part), lanes, part)
         self._note(at, lanes, address)
 
     def store_local(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         address = self._address(sass)
         for part in range(words_moved(sass)):
-            rows = self._local_rows(address, lanes, part)
-            value = np.broadcast_to(reader(sass.operands["v"], part)(self.registers), (WARP_SIZE,))
+            rows = self._local_rows(address + WORD_BYTES * part, lanes)
+            before = self.local[rows, np.arange(WARP_SIZE)]
+            value = stored(sass, before, reader(sass.operands["v"], part)(self.registers), address)
             self.local[rows[lanes], np.nonzero(lanes)[0]] = value[lanes]
         self._note(at, lanes, address)
 
-    def _local_rows(self, address: IntArray, lanes: BoolArray, part: int) -> IntArray:
-        rows = np.where(lanes, address // 4 + part, 0)
+    def _local_rows(self, address: IntArray, lanes: BoolArray) -> IntArray:
+        rows = np.where(lanes, address // WORD_BYTES, 0)
         if (rows < 0).any() or (rows >= len(self.local)).any():
             raise NotImplementedError(f"local address outside the stack of {self.warp.local_bytes} bytes")
         return rows
 
     def load_constant(self, at: int, sass: Sass, lanes: BoolArray) -> None:
         constant, register = sass.operand("m", Constant), result(sass)
+        registers, address = self.registers, constant_address(constant)(self.registers)
+
+        def read(of: IntArray) -> IntArray:
+            return registers.constant(constant.bank, of // WORD_BYTES).astype(np.int64)
+
         # All words are read before the first is written, because the index may lie in the register that is loaded.
-        words = [reader(constant, part)(self.registers) for part in range(words_moved(sass))]
+        words = [loaded(sass, read, address, part) for part in range(words_moved(sass))]
         for part, value in enumerate(words):
             self.registers.write(register, value, lanes, part)
         self._note(at, lanes)
@@ -392,7 +413,7 @@ class _Emulation:
 
 def _bank(warp: EmulatedWarp) -> bytes:
     """Return constant bank 0 with the launch's dimensions and the stack pointer, as the driver fills it in."""
-    head = np.array([warp.threads, 1, 1, *warp.grid], dtype="<u4").tobytes()
+    head = np.array([*warp.block, *warp.grid], dtype="<u4").tobytes()
     bank = bytearray(warp.constants)
     bank[: len(head)] = head
     bank[STACK_POINTER_AT : STACK_POINTER_AT + 4] = warp.local_bytes.to_bytes(4, "little")

@@ -168,13 +168,17 @@ def _count(value: LaneWords) -> LaneWords:
 NARROW_INTEGERS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16}
 """Bits of the integers below a word that I2F converts, by its modifier."""
 
+DIRECTIONS = {"RM": -np.inf, "RP": np.inf, "RZ": 0.0}
+"""Where a conversion rounds to, by its modifier; to nearest without one."""
+
 
 def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:
-    """I2F and I2FP of a word, or of the low bits of one, to f32, to nearest or upwards."""
+    """I2F and I2FP of a word, or of the low bits of one, to f32."""
     modifiers = {*sass.modifiers} - {"F32"}
-    if not modifiers <= {"U32", "S32", "RP", *NARROW_INTEGERS}:
-        raise NotImplementedError(f"{sass.mnemonic} is not emulated, only f32 of at most 32 bits, to nearest or RP")
-    is_unsigned, up = not modifiers.isdisjoint({"U8", "U16", "U32"}), "RP" in modifiers
+    if not modifiers <= {"U32", "S32", *NARROW_INTEGERS, *DIRECTIONS}:
+        raise NotImplementedError(f"{sass.mnemonic} is not emulated, only f32 of at most 32 bits")
+    is_unsigned = not modifiers.isdisjoint({"U8", "U16", "U32"})
+    towards = next((DIRECTIONS[one] for one in modifiers if one in DIRECTIONS), None)
     bits = next((NARROW_INTEGERS[one] for one in modifiers if one in NARROW_INTEGERS), 32)
     sign = np.uint64(1 << bits - 1)
 
@@ -183,8 +187,9 @@ def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:
         whole = low.astype(np.int64) if is_unsigned else (low ^ sign).astype(np.int64) - np.int64(sign)
         exact = whole.astype(np.float64)
         near = exact.astype(np.float32)
-        if up:
-            near = np.where(near < exact, np.nextafter(near, np.float32(np.inf)), near).astype(np.float32)
+        if towards is not None:
+            wrong = near > exact if towards < 0 else near < exact if towards > 0 else np.abs(near) > np.abs(exact)
+            near = np.where(wrong, np.nextafter(near, np.float32(towards)), near)
         return near.view(np.uint32).astype(np.uint64)
 
     return compute

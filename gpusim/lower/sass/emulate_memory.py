@@ -45,3 +45,22 @@ def loaded(sass: Sass, read: Callable[[IntArray], IntArray], address: IntArray, 
     if signed:
         value = (value ^ 1 << bits - 1) - (1 << bits - 1)
     return (value & 0xFFFFFFFF).astype(np.uint64)
+
+
+def stored(sass: Sass, before: LaneWords, value: LaneWords, address: IntArray) -> LaneWords:
+    """
+    Return the words that a store leaves in memory, by lane.
+
+    Args:
+        sass: The store.
+        before: The words that hold the addresses, before the store.
+        value: The stored register.
+        address: Byte address of each lane.
+    """
+    width = narrow(sass)
+    if width is None:
+        return np.broadcast_to(value, before.shape)
+    shift = (8 * (address % WORD_BYTES)).astype(np.uint64)
+    field = np.uint64((1 << width[0]) - 1)
+    after: LaneWords = before & ~(field << shift) | (value & field) << shift
+    return after

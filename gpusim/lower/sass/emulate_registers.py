@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
-from gpusim.units import WARP_SIZE
+from gpusim.units import WARP_SIZE, WORD_BYTES
 
 LaneWords: TypeAlias = npt.NDArray[np.uint64]
 
@@ -137,13 +137,18 @@ def bare_reader(operand: SassOperand, part: int = 0) -> Read:
         constant = word(operand.value if part == 0 else 0)
         return lambda _: constant
     if isinstance(operand, Constant):
-        bank, at = operand.bank, operand.offset // 4 + part
-        if operand.index is not None and operand.index.number != (URZ if operand.index.uniform else RZ):
-            index = reader(operand.index)
-            return lambda r: r.constant(bank, (index(r) // np.uint64(4) + np.uint64(at)).astype(np.int64))
-        word_at = np.array([at], dtype=np.int64)
-        return lambda r: r.constant(bank, word_at)
+        bank, address = operand.bank, constant_address(operand)
+        return lambda r: r.constant(bank, address(r) // WORD_BYTES + part)
     raise TypeError(f"{operand} is no source")
+
+
+def constant_address(operand: Constant) -> Callable[[Registers], IntArray]:
+    """Return a function that computes the byte address of a constant in its bank, shape [1] or [32]."""
+    offset = np.array([operand.offset], dtype=np.int64)
+    if operand.index is None or operand.index.number == (URZ if operand.index.uniform else RZ):
+        return lambda _: offset
+    index = reader(operand.index)
+    return lambda r: index(r).astype(np.int64) + offset
 
 
 def tester(operand: SassOperand) -> Test:

@@ -2,17 +2,19 @@
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpusim.cuda.compiler import CACHE_VARIABLE
-from gpusim.errors import BadInput, CannotRun
+from gpusim.errors import BadInput, CannotRun, Unsupported
 from gpusim.families.gemm.timed import TimedTileKernel
 from gpusim.families.registry import load_scenario
 from gpusim.lower import compiled
 from gpusim.lower.runner import KernelRunner
+from gpusim.lower.sass.emulated import MODIFIERS
 from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.verbs.simulate import simulate
@@ -144,6 +146,16 @@ def test_every_trip_of_a_user_s_kernel_is_executed(tmp_path, monkeypatch):
     kernel.compiled()
     assert paths
     assert not any(path.skips for path in paths)
+
+
+def test_an_instruction_that_is_not_emulated_is_named_with_its_kernel(cubin, monkeypatch):
+    monkeypatch.setitem(MODIFIERS, "IMAD", frozenset({"MOV"}))
+
+    with pytest.raises(Unsupported) as refused:
+        simulate(gemm_ragged(), user=read_user_kernel(cubin, ""))
+    assert re.fullmatch(
+        r"gpusim_kernel: text 0x[0-9a-f]{4} IMAD\.\S+ .+: modifier [A-Z0-9]+ is not emulated", str(refused.value)
+    )
 
 
 def test_the_command_writes_what_the_run_stands_on(gpusim, cubin, tmp_path):

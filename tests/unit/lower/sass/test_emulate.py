@@ -37,7 +37,7 @@ def shown(architecture, warp=1, block=5, **parameters):
     bank = bytearray(cubin.constants)
     bank[cubin.parameters_at : cubin.parameters_at + len(packed)] = packed
     launched = EmulatedWarp(
-        *((block, 0, 0), (9, 1, 1), 128, warp, bytes(bank), cubin.local_bytes),
+        *((block, 0, 0), (9, 1, 1), (128, 1, 1), warp, bytes(bank), cubin.local_bytes),
         compiler_constants=cubin.compiler_constants,
         parameters_at=cubin.parameters_at,
     )
@@ -201,7 +201,7 @@ def executed(*code, load=None, constants=bytes(1024), local_bytes=0, grid=(1, 1,
         Sass(16 * at, mnemonic, guard[0] if guard else ALWAYS, operands, (), control_field(0))
         for at, (mnemonic, operands, *guard) in enumerate((*code, EXIT))
     ]
-    return run_warp(sass, EmulatedWarp((0, 0, 0), grid, 32, 0, constants, local_bytes, load)).steps
+    return run_warp(sass, EmulatedWarp((0, 0, 0), grid, (32, 1, 1), 0, constants, local_bytes, load)).steps
 
 
 def shown_by(steps):
@@ -392,7 +392,7 @@ def test_a_source_in_bank_2_is_the_compiler_s_number_and_not_the_launch_s():
         Sass(16 * at, mnemonic, ALWAYS, operands, (), control_field(0))
         for at, (mnemonic, operands) in enumerate((LANE, ("IMAD.WIDE", product), store_to(8), store_to(9), EXIT))
     ]
-    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), 32, 0, b"\7" * 1024, 0, compiler_constants=BANK_2)
+    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), (32, 1, 1), 0, b"\7" * 1024, 0, compiler_constants=BANK_2)
 
     assert shown_by(run_warp(code, warp).steps) == [[0x80 + 2 * lane for lane in range(32)], [3] * 32]
 
@@ -428,7 +428,7 @@ def test_a_word_that_only_the_driver_knows_is_refused():
     """The parameters begin at 0x160; what lies below is the launch's extents, the stack and the global window."""
     move = ("MOV", {"d": r(2), "b": Constant(0, 0x20)})
     code = [Sass(16 * at, name, ALWAYS, own, (), control_field(0)) for at, (name, own) in enumerate((move, EXIT))]
-    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), 32, 0, bytes(1024), 0, parameters_at=0x160)
+    warp = EmulatedWarp((0, 0, 0), (1, 1, 1), (32, 1, 1), 0, bytes(1024), 0, parameters_at=0x160)
 
     with pytest.raises(Unsupported, match="what the driver writes at 0x20 of constant bank 0 is not known"):
         run_warp(code, warp)
