@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gpusim.errors import Unsupported
-from gpusim.lower.sass.opcodes import decode_operation
+from gpusim.lower.sass.opcodes.table import decode_operation
 from gpusim.lower.sass.operands import PT, Predicate, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -55,8 +55,8 @@ class Sass:
         address: Byte address within the kernel's text.
         mnemonic: Opcode with its modifiers, "IMAD.WIDE.U32".
         guard: The predicate under which it executes.
-        operands: Operands by role, in the order they are written (``sass.arithmetic`` and ``sass.opcodes`` list the
-            roles).
+        operands: Operands by role, in the order they are written. ``opcodes.regular`` and ``opcodes.irregular`` list
+            the roles.
         shown: Roles that the text shows.
         control: The control field.
     """
