@@ -1,8 +1,8 @@
 """
-Compiles the core of the simulator, where that is possible, for a wheel or in place.
+Compiles the cores of the simulator and of the executor, where that is possible, for a wheel or in place.
 
-``python hatch_build.py`` compiles it in place. hatchling calls ``CustomBuildHook`` for a wheel. Where Cython, a C
-compiler or Python's headers are missing, or ``GPUSIM_PURE`` is set, the core is interpreted: the wheel is pure, and
+``python hatch_build.py`` compiles them in place. hatchling calls ``CustomBuildHook`` for a wheel. Where Cython, a C
+compiler or Python's headers are missing, or ``GPUSIM_PURE`` is set, the cores are interpreted: the wheel is pure, and
 nothing fails.
 """
 
@@ -18,18 +18,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from gpusim.sim.core.source import (  # noqa: E402 - it lies beside
-    FOLDER,
-    core_text,
-    core_types,
-    named_integers,
-    source_digest,
-)
+from gpusim.compiled.text import CoreText  # noqa: E402 - it lies beside
+from gpusim.execute.core.source import CTA  # noqa: E402
+from gpusim.sim.core.source import CHIP  # noqa: E402
 
 sys.path.remove(str(ROOT))
 
-NAME = "_chip"
-"""Module name of the compiled copy of all units: a name of its own, so that it does not hide ``chip.py``."""
+CORES = (CHIP, CTA)
 
 DIRECTIVES = {
     "language_level": 3,
@@ -42,21 +37,18 @@ DIRECTIVES = {
     "annotation_typing": False,
     "show_performance_hints": False,
 }
-"""No operand of // and % in the core is negative, so C's division is Python's."""
+"""No operand of // and % in a core is negative, so C's division is Python's."""
 
 
 PURE = "GPUSIM_PURE"
 """Environment variable that asks for a wheel without the compiled core, which installs on any system."""
 
-OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-g0", "-w"]
-
-BUILT = FOLDER / f"{NAME}.sha256"
-"""Beside an extension in place: the digest of the text that it was built from."""
+OPTIMIZED = [] if sys.platform == "win32" else ["-O3", "-g0", "-w", "-fwrapv"]
 
 
-def compile_core(folder: Path) -> Path | None:
+def compile_core(core: CoreText, folder: Path) -> Path | None:
     """
-    Compile the core into a folder.
+    Compile a core into a folder.
 
     Whether it can be compiled is found out by compiling it: a compiler without Python's headers is none.
 
@@ -73,14 +65,14 @@ def compile_core(folder: Path) -> Path | None:
         sys.stderr.write(f"the core is not compiled, and will be interpreted: {error}\n")
         return None
     with tempfile.TemporaryDirectory() as work:
-        source = Path(work) / f"{NAME}.py"
-        source.write_text(f'{core_text()}\nSOURCE_DIGEST = "{source_digest()}"\n', encoding="utf-8")
-        source.with_suffix(".pxd").write_text(core_types(), encoding="utf-8")
+        source = Path(work) / f"{core.module}.py"
+        source.write_text(f'{core.code()}\nSOURCE_DIGEST = "{core.digest()}"\n', encoding="utf-8")
+        source.with_suffix(".pxd").write_text(core.types(), encoding="utf-8")
         try:
             extensions = cythonize(
-                [Extension(NAME, [str(source)], extra_compile_args=OPTIMIZED)],
+                [Extension(core.module, [str(source)], extra_compile_args=OPTIMIZED)],
                 compiler_directives=DIRECTIVES,
-                compile_time_env=named_integers(),
+                compile_time_env=core.named_integers(),
                 build_dir=work,
                 quiet=True,
             )
@@ -88,38 +80,42 @@ def compile_core(folder: Path) -> Path | None:
             command.build_lib, command.build_temp = str(folder), work
             command.ensure_finalized()
             command.run()
-            return Path(command.get_ext_fullpath(NAME))
+            return Path(command.get_ext_fullpath(core.module))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the tools raise, the core is interpreted
             sys.stderr.write(f"the core is not compiled, and will be interpreted: {type(error).__name__}: {error}\n")
             return None
 
 
-def compile_in_place() -> bool:
-    """Compile the core beside its text, unless it was built from this text already; return whether it is there."""
-    built = any(FOLDER.glob(f"{NAME}.*.so")) or any(FOLDER.glob(f"{NAME}.*.pyd"))
-    known = f"{source_digest()} {sys.version}"
-    if built and BUILT.is_file() and BUILT.read_text(encoding="utf-8") == known:
+def compile_in_place(core: CoreText) -> bool:
+    """Compile a core beside its text, unless it was built from this text already; return whether it is there."""
+    built = any(core.folder.glob(f"{core.module}.*.so")) or any(core.folder.glob(f"{core.module}.*.pyd"))
+    known = f"{core.digest()} {sys.version}"
+    digest = core.folder / f"{core.module}.sha256"
+    if built and digest.is_file() and digest.read_text(encoding="utf-8") == known:
         return True
-    if compile_core(FOLDER) is None:
+    if compile_core(core, core.folder) is None:
         return False
-    BUILT.write_text(known, encoding="utf-8")
+    digest.write_text(known, encoding="utf-8")
     return True
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled core to a wheel."""
+    """Adds the compiled cores to a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the core; in place for an editable install, else into the wheel."""
+        """Compile the cores; in place for an editable install, else into the wheel."""
         if version == "editable":
-            compile_in_place()
+            for core in CORES:
+                compile_in_place(core)
             return
         self._folder = Path(tempfile.mkdtemp())
-        extension = compile_core(self._folder)
-        if extension is not None:
-            build_data["force_include"][str(extension)] = f"gpusim/sim/core/{extension.name}"
-            build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+        for core in CORES:
+            extension = compile_core(core, self._folder)
+            if extension is not None:
+                inside = core.folder.relative_to(ROOT).as_posix()
+                build_data["force_include"][str(extension)] = f"{inside}/{extension.name}"
+                build_data["pure_python"] = False
+                build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling's
         """Remove what was compiled beside the wheel."""
@@ -128,4 +124,4 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
 
 if __name__ == "__main__":
-    sys.exit(0 if compile_in_place() else 1)
+    sys.exit(1 - min(compile_in_place(core) for core in CORES))

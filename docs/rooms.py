@@ -61,7 +61,11 @@ GROUND = ("__init__", "arguments", "arrays", "element_types", "errors", "units")
 """What every room may import; the picture has it as the ground that all stand on, without arrows."""
 
 STOREYS = (
-    (Room("layout", 6.4, "where an element lies"), Room("machine", 9.4, "GPUs, figure by figure")),
+    (
+        Room("compiled", 2.0, "texts for Cython"),
+        Room("layout", 6.4, "where an element lies"),
+        Room("machine", 9.4, "GPUs, figure by figure"),
+    ),
     (Room("tile", 3.6, "which element a lane has"), Room("results", 10.3, "what a run answers")),
     (Room("scenario", 6.0, "the question asked"),),
     (Room("numerics", 2.6, "element types, references"),),
@@ -70,6 +74,7 @@ STOREYS = (
     (Room("lower", 4.5, "instruction streams"), Room("records", 8.4, "what was measured")),
     (
         Room("functional", 0.7, "real data through ops"),
+        Room("execute", 2.35, "any machine code on data"),
         Room("sim", 4.0, "SMs, SMSPs, caches in time"),
         Room("gpu", 7.3, "CuPy, launches, ncu"),
         Room("report", 10.3, "pictures and tables"),

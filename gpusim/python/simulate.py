@@ -3,8 +3,9 @@
 from typing import Literal, TypeAlias, get_args
 
 from gpusim.arguments import exactness, word
+from gpusim.compiled.choice import EngineChoice
 from gpusim.python.run import Run, run_of
-from gpusim.sim.core.engine import EngineChoice, chosen
+from gpusim.sim.core.engine import chosen
 from gpusim.verbs import simulate as verb
 from gpusim.verbs.load import ScenarioSource, load
 

@@ -6,7 +6,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-from gpusim.sim.core.source import core_text
+from gpusim.sim.core.source import CHIP
 
 _OPERATORS: Final = {
     ast.Add: operator.add,
@@ -68,7 +68,7 @@ def _indexed(index: Any) -> Any:
 @cache
 def checked_core() -> ModuleType:
     """The module of the watched core."""
-    return watched(core_text())
+    return watched(CHIP.code())
 
 
 def watched(text: str) -> ModuleType:

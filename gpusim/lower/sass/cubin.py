@@ -1,8 +1,9 @@
 """Reads one kernel's machine code, constants and resources from a cubin (an ELF file); decodes no instruction."""
 
+import re
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpusim.errors import BadInput
@@ -16,6 +17,7 @@ OS_ABI_WITHOUT_VERSION = 0x41
 
 EIATTR_PARAM_CBANK = 0x0A
 EIATTR_FRAME_SIZE = 0x11
+EIATTR_KPARAM_INFO = 0x17
 EIATTR_REGCOUNT = 0x2F
 """Attributes of .nv.info, as nvdisasm names them."""
 
@@ -41,6 +43,8 @@ class Cubin:
         compiler_constants: Constant bank 2: numbers that the compiler put beside the code. Empty if there are none.
         parameters_at: Byte offset of the parameters in ``constants``.
         parameter_bytes: Size of the parameters.
+        parameters: Offset and bytes of each parameter, in the order of the kernel's signature.
+        banks: Contents of all other constant banks, by number: the compiler's numbers, and the user's constants.
     """
 
     kernel: str
@@ -53,6 +57,8 @@ class Cubin:
     compiler_constants: bytes
     parameters_at: int
     parameter_bytes: int
+    parameters: tuple[tuple[int, int], ...] = ()
+    banks: Mapping[int, bytes] = field(default_factory=dict)
 
     @property
     def code_bytes(self) -> int:
@@ -101,7 +107,25 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         compiler_constants=_bytes(data, numbers) if numbers else b"",
         parameters_at=offset,
         parameter_bytes=size,
+        parameters=_parameters(own),
+        banks=_banks(data, sections, kernel),
     )
+
+
+def _parameters(attributes: list[tuple[int, bytes]]) -> tuple[tuple[int, int], ...]:
+    """Return offset and size of each parameter: an ordinal, an offset, and a word with the size from bit 18 on."""
+    records = [struct.unpack("<IHHI", payload) for code, payload in attributes if code == EIATTR_KPARAM_INFO]
+    return tuple((offset, word >> 18) for _, _, offset, word in sorted(records, key=lambda record: record[1]))
+
+
+def _banks(data: bytes, sections: dict[str, _Section], kernel: str) -> dict[int, bytes]:
+    """Return the constant banks of a kernel and those of the whole file, but for bank 0."""
+    banks = {}
+    for name, section in sections.items():
+        found = re.fullmatch(r"\.nv\.constant(\d+)(\..*)?", name)
+        if found and found[1] != "0" and found[2] in (None, f".{kernel}"):
+            banks[int(found[1])] = _bytes(data, section)
+    return banks
 
 
 def kernel_names(data: bytes, where: str) -> list[str]:

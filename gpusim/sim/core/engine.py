@@ -1,71 +1,22 @@
-"""Chooses the execution of the core: compiled if it was built from the present text, else interpreted."""
+"""The execution of the simulator's core: compiled if it was built from the present text, else interpreted."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from gpusim.errors import BadInput, CannotRun
+from gpusim.compiled.choice import Engine, EngineChoice, asked_for, engine_of
 from gpusim.sim.core import chip
-from gpusim.sim.core.source import source_digest
-
-Execution: TypeAlias = Literal["compiled", "interpreted"]
-"""How the core is executed."""
-
-EngineChoice: TypeAlias = Literal["auto", "compiled", "interpreted"]
-"""Executions that can be requested; "auto" takes the one of ``GPUSIM_ENGINE``, else the compiled one if it is built."""
-
-_CHOSEN: ContextVar[EngineChoice] = ContextVar("engine", default="auto")
-
-VARIABLE: Final = "GPUSIM_ENGINE"
-"""Environment variable that chooses an execution; without it, the compiled one is used if it is built."""
-
-_EXECUTIONS: Final = ("compiled", "interpreted")
-
-
-class Engine(NamedTuple):
-    """
-    An execution of the core.
-
-    Attributes:
-        name: "compiled" or "interpreted".
-        module: The module that has ``Chip`` and ``Granules``.
-        why: Why it is not the compiled one; empty if it is.
-    """
-
-    name: Execution
-    module: ModuleType
-    why: str
+from gpusim.sim.core.source import CHIP
 
 
 def engine() -> Engine:
     """
-    Return the execution to use.
+    Return the execution to use; its module has ``Chip`` and ``Granules``.
 
     Raises:
         BadInput: ``GPUSIM_ENGINE`` names no execution, or the compiled one, which is not built.
         CannotRun: ``chosen`` requests the compiled one, which is not built.
     """
-    asked = _CHOSEN.get()
-    if asked == "interpreted":
-        return Engine("interpreted", chip, "it was asked for")
-    if asked == "compiled":
-        if _compiled().why:
-            raise CannotRun(f"the compiled core was asked for, but {_compiled().why}")
-        return _compiled()
-    wanted = os.environ.get(VARIABLE, "")
-    if wanted and wanted not in _EXECUTIONS:
-        raise BadInput(f"{VARIABLE} must be one of {', '.join(_EXECUTIONS)}, got {wanted!r}")
-    if wanted == "interpreted":
-        return Engine("interpreted", chip, f"{VARIABLE} asks for it")
-    found = _compiled()
-    if wanted and found.why:
-        raise BadInput(f"{VARIABLE} asks for the compiled core, but {found.why}")
-    return found
+    return engine_of(CHIP, chip)
 
 
 @contextmanager
@@ -77,23 +28,6 @@ def chosen(execution: EngineChoice) -> Iterator[None]:
         BadInput: There is no such execution.
         CannotRun: It is the compiled one, which is not built.
     """
-    if execution not in get_args(EngineChoice):
-        raise BadInput(f"engine must be one of {', '.join(get_args(EngineChoice))}, got {execution!r}")
-    before = _CHOSEN.set(execution)
-    try:
+    with asked_for(execution):
         engine()
         yield
-    finally:
-        _CHOSEN.reset(before)
-
-
-@cache
-def _compiled() -> Engine:
-    """Return the compiled core, or the interpreted one with the reason why it is not the compiled one."""
-    try:
-        module = import_module("gpusim.sim.core._chip")
-    except ImportError:
-        return Engine("interpreted", chip, "the core was not compiled when gpusim was installed")
-    if source_digest() != module.SOURCE_DIGEST:
-        return Engine("interpreted", chip, "the compiled core is of another text: run `python hatch_build.py`")
-    return Engine("compiled", module, "")

@@ -8,14 +8,14 @@ from types import ModuleType
 
 import pytest
 
+from gpusim.compiled import choice
 from gpusim.errors import BadInput
 from gpusim.sim.core import chip, constants
-from gpusim.sim.core import engine as chooser
 from gpusim.sim.core.engine import engine
-from gpusim.sim.core.source import CORE_UNITS, named_integers, source_digest
+from gpusim.sim.core.source import CHIP, CORE_UNITS
 
 FOLDER = Path(chip.__file__).parent
-TODAY = source_digest()
+TODAY = CHIP.digest()
 
 
 def integers_of_the_core():
@@ -35,7 +35,7 @@ def built(monkeypatch):
         monkeypatch.setitem(sys.modules, "gpusim.sim.core._chip", module)
         return module
 
-    kept = chooser._compiled  # noqa: SLF001 - what it finds is kept for the process
+    kept = choice._compiled  # noqa: SLF001 - what it finds is kept for the process
     kept.cache_clear()
     monkeypatch.delenv("GPUSIM_ENGINE", raising=False)
     yield build
@@ -113,7 +113,7 @@ def test_a_number_that_has_changed_makes_the_compiled_core_stale(built, monkeypa
 
 
 def test_c_knows_every_constant_of_the_core_that_fits_into_32_bits():
-    known = named_integers()
+    known = CHIP.named_integers()
     own = integers_of_the_core()
 
     assert {name: value for name, value in own.items() if value < 1 << 31} == {

@@ -5,30 +5,30 @@ from itertools import combinations
 
 import pytest
 
-from gpusim.sim.core.source import CORE_UNITS, FOLDER, core_text, core_types, imported_units, without_units
+from gpusim.sim.core.source import CHIP, CORE_UNITS
 
-TEXTS = {unit: (FOLDER / f"{unit}.py").read_text(encoding="utf-8") for unit in CORE_UNITS}
+TEXTS = {unit: (CHIP.folder / f"{unit}.py").read_text(encoding="utf-8") for unit in CORE_UNITS}
 NO_UNITS = {"__init__", "constants", "engine", "source"}
 
 
 def test_every_module_of_the_room_is_a_unit_with_types():
-    assert {path.stem for path in FOLDER.glob("*.py")} - NO_UNITS == set(CORE_UNITS)
-    assert {path.stem for path in FOLDER.glob("*.pxd")} == {*CORE_UNITS, "constants"}
+    assert {path.stem for path in CHIP.folder.glob("*.py")} - NO_UNITS == set(CORE_UNITS)
+    assert {path.stem for path in CHIP.folder.glob("*.pxd")} == {*CORE_UNITS, "constants"}
 
 
 @pytest.mark.parametrize("unit", CORE_UNITS)
 def test_a_unit_imports_those_before_it_alone(unit):
-    assert set(imported_units(TEXTS[unit])) <= set(CORE_UNITS[: CORE_UNITS.index(unit)])
+    assert set(CHIP.imported_units(TEXTS[unit])) <= set(CORE_UNITS[: CORE_UNITS.index(unit)])
 
 
 @pytest.mark.parametrize("unit", CORE_UNITS)
 def test_what_is_left_out_of_a_unit_is_its_imports_of_units(unit):
-    whole, left = (ast.parse(text).body for text in (TEXTS[unit], without_units(TEXTS[unit])))
+    whole, left = (ast.parse(text).body for text in (TEXTS[unit], CHIP.without_units(TEXTS[unit])))
     left_out = [ast.unparse(node) for node in whole if ast.dump(node) not in set(map(ast.dump, left))]
 
     assert len(whole) == len(left) + len(left_out)
     assert all(line.startswith("from gpusim.sim.core.") for line in left_out)
-    assert [line.split()[1].rpartition(".")[2] for line in left_out] == list(imported_units(TEXTS[unit]))
+    assert [line.split()[1].rpartition(".")[2] for line in left_out] == list(CHIP.imported_units(TEXTS[unit]))
 
 
 @pytest.mark.parametrize("unit", CORE_UNITS)
@@ -36,7 +36,7 @@ def test_a_unit_imports_another_under_its_own_names_at_its_top(unit):
     """Names that were changed, or imports within functions, would be left in the text of the compiled core."""
     imports = [node for node in ast.walk(ast.parse(TEXTS[unit])) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = [alias for node in imports if getattr(node, "module", None) for alias in node.names]
-    at_top = imported_units(TEXTS[unit])
+    at_top = CHIP.imported_units(TEXTS[unit])
     anywhere = [node.module for node in imports if getattr(node, "module", None)]
 
     assert not any(alias.asname for alias in names)
@@ -57,5 +57,5 @@ def test_no_two_units_define_one_name():
 
 
 def test_the_compiled_text_and_types_import_no_unit():
-    assert imported_units(core_text()) == {}
-    assert not any("gpusim.sim.core" in line for line in core_types().splitlines() if "cimport" in line)
+    assert CHIP.imported_units(CHIP.code()) == {}
+    assert not any("gpusim.sim.core" in line for line in CHIP.types().splitlines() if "cimport" in line)

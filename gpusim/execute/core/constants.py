@@ -1,0 +1,195 @@
+"""
+The named integers of the executor's core: kinds of operation, columns of an instruction's row, and places of operands.
+
+In the compiled core they are constants of C.
+"""
+
+LANES = 32
+"""Lanes of a warp."""
+
+ALL = (1 << LANES) - 1
+"""The mask of all lanes."""
+
+REGISTERS, UNIFORM_REGISTERS, SPECIAL_REGISTERS = 256, 64, 32
+"""Rows of a warp's vector, uniform and special registers, RZ and URZ among them."""
+
+FILE_WORDS = (REGISTERS + UNIFORM_REGISTERS + SPECIAL_REGISTERS) * LANES
+"""Words of a warp's register file; a uniform register has its value in all lanes."""
+
+PREDICATES = 16
+"""Predicates of a warp, as masks of lanes: P0 to P6 and PT, then UP0 to UP6 and UPT."""
+
+# Places of operands and results in the scratch words.
+A, B, C, D, A_HIGH, B_HIGH, C_HIGH, D_HIGH = (LANES * place for place in range(8))
+SCRATCH_WORDS = 8 * LANES
+
+# Columns of an instruction's row. A source is a register's row, or ~n for word n of the constants.
+(
+    KIND,
+    GUARD,
+    GUARD_FLIP,
+    UNIFORM,
+    TO,
+    TO_HIGH,
+    FROM_A,
+    FROM_B,
+    FROM_C,
+    FROM_A_HIGH,
+    FROM_B_HIGH,
+    FROM_C_HIGH,
+    KEEP_A,
+    KEEP_B,
+    KEEP_C,
+    FLIP_A,
+    FLIP_B,
+    FLIP_C,
+    P,
+    Q,
+    X,
+    X_FLIP,
+    Y,
+    Y_FLIP,
+    Z,
+    Z_FLIP,
+    FORM,
+    FORM_2,
+    FORM_3,
+    FORM_4,
+    OFFSET,
+    SIZE,
+    SPACE,
+    WIDE,
+    SCALE,
+    NUMBER,
+    OPERATION,
+    INTO,
+    INTO_OFFSET,
+    TARGET,
+) = range(40)
+ROW = 40
+"""Columns of a row."""
+
+KEEPS, FLIPS, HIGHS = 6, 9, 3
+"""Columns from a source to its mask of kept bits, to its flipped bits, and to its high word."""
+
+GROUP = 5
+"""Bits of a kind below its group's number."""
+
+# Kinds of operation, by group of 32.
+(
+    REFUSED,
+    NOTHING,
+    BRANCH,
+    BRANCH_INDEXED,
+    EXIT,
+    SET_CONVERGENCE,
+    LEAVE_CONVERGENCE,
+    CONVERGE,
+    SYNCHRONIZE,
+    BARRIER,
+    WRITE_CONVERGENCE,
+    READ_CONVERGENCE,
+    CLEAR_CONVERGENCE,
+    YIELD,
+    BARRIER_RESULT,
+) = range(15)
+
+(
+    ADD3,
+    MULTIPLY,
+    MULTIPLY_WIDE,
+    SHIFT_ADD,
+    LOGIC,
+    PREDICATE_LOGIC,
+    SHIFT,
+    PERMUTE,
+    SELECT,
+    MOVE,
+    ABSOLUTE,
+    EXTREME,
+    ADD_EXTREME,
+    COMPARE,
+    SIGN_EXTEND,
+    BIT_MASK,
+    COUNT_BITS,
+    FIND_LEADING,
+    REVERSE,
+    DOT,
+    PACK_PREDICATES,
+    UNPACK_PREDICATES,
+    PACK_INTEGERS,
+) = range(32, 55)
+
+(
+    F_ADD,
+    F_MULTIPLY,
+    F_FUSED,
+    F_EXTREME,
+    F_COMPARE,
+    F_SET,
+    F_SELECT,
+    F_FUNCTION,
+    F_CHECK,
+    F_ROUND,
+    F_CONVERT,
+    F_PACK,
+    INTEGER_TO_FLOAT,
+    FLOAT_TO_INTEGER,
+) = range(64, 78)
+
+H_ADD, H_MULTIPLY, H_FUSED, H_EXTREME, H_COMPARE, D_ADD, D_MULTIPLY, D_FUSED, D_COMPARE = range(96, 105)
+
+SHUFFLE, VOTE, MATCH, REDUCE, TO_UNIFORM, H_MATRIX, I_MATRIX, D_MATRIX, TRANSPOSE = range(128, 137)
+
+LOAD, STORE, ATOMIC, LOAD_CONSTANT, LOAD_MATRIX, COPY = range(160, 166)
+
+# Spaces of memory.
+GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, GENERIC_SPACE = range(4)
+
+# Why a warp stops.
+RUNNING, AT_BARRIER, EXITED, FAULT, TRACE_FULL, STANDSTILL, TOO_LONG = range(7)
+
+# Faults.
+(
+    NO_FAULT,
+    REFUSED_INSTRUCTION,
+    OUT_OF_BOUNDS,
+    MISALIGNED,
+    NEVER_CONVERGES,
+    LEFT_THE_CODE,
+    CONSTANT_OUT_OF_BOUNDS,
+    UNKNOWN_CONSTANT,
+    TOO_MANY_GROUPS,
+) = range(9)
+
+SHARED_WINDOW = 0x100
+"""High word of a generic address in shared memory; low words are its bytes."""
+
+# A warp's state of convergence: words of 64 bits.
+AT, ACTIVE, ALIVE, DEPTH, MEETING, STATE, AWAITED, REDUCED, CONVERGENCE = range(9)
+CONVERGENCE_BARRIERS, MOST_GROUPS = 16, 64
+WAITING_GROUPS = CONVERGENCE + CONVERGENCE_BARRIERS
+MET_GROUPS = WAITING_GROUPS + 2 * MOST_GROUPS
+STATE_WORDS = MET_GROUPS + 4 * MOST_GROUPS
+"""
+Where the groups of lanes lie: those that wait for their turn (instruction, lanes), and those that wait at a point of
+convergence (barrier, instruction, lanes, those that a WARPSYNC names).
+"""
+
+WHOLE_WARP = 16
+"""Number of WARPSYNC among the convergence barriers."""
+
+BARRIERS = 16
+"""Barriers of a CTA."""
+
+STEP_LANES = 32
+"""Bits of a step below the instruction's number: the lanes that executed it."""
+
+ADDRESS_ROW = 33
+"""Integers that an access leaves in the trace: the number of its step, then each lane's address."""
+
+TALL = 64
+"""Added to the bits of a fragment's elements where two registers hold a group of K."""
+
+NOWHERE = -1
+"""A destination that is not written, or a predicate that is not."""

@@ -1,0 +1,34 @@
+"""Types of ``cta.py`` for Cython."""
+
+cimport cython
+
+from gpusim.execute.core.registers cimport Registers
+from gpusim.execute.core.memory cimport Memory
+from gpusim.execute.core.convergence cimport Convergence
+from gpusim.execute.core.trace cimport Trace
+
+@cython.final
+cdef class Cta:
+    cdef public Registers r
+    cdef public Memory m
+    cdef public Convergence c
+    cdef public Trace t
+    cdef object held
+    cdef long long* barriers
+    cdef public long long instructions, warps, warp, at, fault
+    cpdef void begin(self, long long threads)
+    cpdef long long run(self, long long turn)
+
+cdef long long finished(Cta x) noexcept
+cdef long long released(Cta x) noexcept
+cdef void release(Cta x) noexcept
+cdef long long run_warp(Cta x, long long turn) noexcept
+cdef long long stop(Cta x, long long at, long long fault) noexcept
+cdef void operate(Cta x, long long row, long long kind) noexcept
+cdef void access(Cta x, long long row, long long kind) noexcept
+cdef long long control(Cta x, long long at, long long row, long long kind) noexcept
+cdef long long first_lane(Registers r) noexcept
+cdef long long taken_branch(Cta x, long long at, long long row) noexcept
+cdef long long indexed_branch(Cta x, long long at, long long row) noexcept
+cdef void convergence_word(Cta x, long long row, long long kind) noexcept
+cdef void arrive(Cta x, long long row) noexcept

@@ -1,0 +1,381 @@
+"""
+Executes the warps of a CTA: each until it waits at a barrier, exits, or has had its turn, then the next.
+
+State: registers, memory, convergence and trace of the CTA; the warps that have arrived at each of its barriers, and how
+many are expected. A barrier without a count expects all warps that have not exited.
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.execute.core.atomics import atomic
+from gpusim.execute.core.constants import (
+    ACTIVE,
+    ALIVE,
+    AT,
+    AT_BARRIER,
+    ATOMIC,
+    AWAITED,
+    BARRIER,
+    BARRIER_RESULT,
+    BARRIERS,
+    BRANCH,
+    BRANCH_INDEXED,
+    CLEAR_CONVERGENCE,
+    CONVERGE,
+    CONVERGENCE,
+    COPY,
+    EXIT,
+    EXITED,
+    FAULT,
+    FORM,
+    FORM_2,
+    FORM_3,
+    FROM_A,
+    FROM_B,
+    GROUP,
+    GUARD,
+    KIND,
+    LANES,
+    LEAVE_CONVERGENCE,
+    LEFT_THE_CODE,
+    LOAD,
+    LOAD_CONSTANT,
+    LOAD_MATRIX,
+    NO_FAULT,
+    READ_CONVERGENCE,
+    REDUCED,
+    REFUSED,
+    REFUSED_INSTRUCTION,
+    ROW,
+    RUNNING,
+    SET_CONVERGENCE,
+    STANDSTILL,
+    STATE,
+    STATE_WORDS,
+    STORE,
+    SYNCHRONIZE,
+    TARGET,
+    TRACE_FULL,
+    WHOLE_WARP,
+    WRITE_CONVERGENCE,
+    D,
+    P,
+    X,
+)
+from gpusim.execute.core.convergence import Convergence, branch, converge, leave, put_off, start
+from gpusim.execute.core.doubles import double_operation
+from gpusim.execute.core.floats import float_operation
+from gpusim.execute.core.halves import half_operation
+from gpusim.execute.core.integers import integer_operation
+from gpusim.execute.core.lanes import lane_operation
+from gpusim.execute.core.matrices import matrix_operation
+from gpusim.execute.core.memory import Memory, copy, load, load_constant, load_matrix, store_lanes
+from gpusim.execute.core.registers import Registers, place_of, set_predicate, store, tested
+from gpusim.execute.core.trace import Trace, full, note, note_addresses
+from gpusim.execute.core.words import integers_of, low32, low64, signed32, signed64
+
+if TYPE_CHECKING:
+    from gpusim.arrays import IntArray
+
+
+class Cta:
+    """
+    A CTA that executes.
+
+    Attributes:
+        warp: The warp that executes, or that ended the last run.
+        at: The instruction that a fault is of.
+        fault: What went wrong outside of memory.
+    """
+
+    def __init__(
+        self,
+        registers: Registers,
+        memory: Memory,
+        convergence: Convergence,
+        trace: Trace,
+        barriers: "IntArray",
+        *,
+        instructions: int,
+        warps: int,
+    ) -> None:
+        """
+        Take the parts of a CTA.
+
+        Args:
+            registers, memory, convergence, trace: The parts.
+            barriers: Three integers for each barrier: arrived warps, expected warps, and the reduction so far.
+            instructions: Instructions of the kernel.
+            warps: Warps of the CTA.
+        """
+        self.r, self.m, self.c, self.t = registers, memory, convergence, trace
+        self.held = barriers
+        self.barriers = integers_of(barriers)
+        self.instructions, self.warps = instructions, warps
+        self.warp, self.at, self.fault = 0, 0, NO_FAULT
+
+    def begin(self, threads: int) -> None:
+        """Put all warps to the kernel's first instruction, with the lanes that are threads of the CTA."""
+        for warp in range(self.warps):
+            self.c.choose(warp)
+            start(self.c, signed64((low64(1) << min(LANES, threads - warp * LANES)) - 1))
+        for place in range(3 * BARRIERS):
+            self.barriers[place] = 0
+        self.warp, self.t.total = 0, 0
+
+    def run(self, turn: int) -> int:
+        """
+        Execute all warps to their ends.
+
+        Args:
+            turn: Instructions after which another warp has its turn.
+
+        Returns:
+            EXITED, or why execution stopped before: FAULT, TRACE_FULL (go on after reading the trace), STANDSTILL (all
+            warps wait at barriers that are never complete).
+        """
+        while True:
+            ran = 0
+            for _ in range(self.warps):
+                state = self.c.state[self.warp * STATE_WORDS + STATE]
+                if state == RUNNING:
+                    ran = 1
+                    state = run_warp(self, turn)
+                    if state == FAULT or state == TRACE_FULL:
+                        return state
+                self.warp = (self.warp + 1) % self.warps
+            release(self)
+            if not ran and not released(self):
+                return finished(self)
+
+
+def finished(x: Cta) -> int:
+    """Return EXITED, or STANDSTILL if some warp waits."""
+    for warp in range(x.warps):
+        if x.c.state[warp * STATE_WORDS + STATE] != EXITED:
+            return STANDSTILL
+    return EXITED
+
+
+def released(x: Cta) -> int:
+    """Return whether some warp can go on."""
+    for warp in range(x.warps):
+        if x.c.state[warp * STATE_WORDS + STATE] == RUNNING:
+            return 1
+    return 0
+
+
+def release(x: Cta) -> None:
+    """Let the warps go on that wait at a barrier at which all expected ones have arrived."""
+    living = 0
+    for warp in range(x.warps):
+        living += x.c.state[warp * STATE_WORDS + STATE] != EXITED
+    for number in range(BARRIERS):
+        place = 3 * number
+        expected = x.barriers[place + 1] if x.barriers[place + 1] else living
+        if x.barriers[place] and x.barriers[place] >= expected:
+            for warp in range(x.warps):
+                first = warp * STATE_WORDS
+                if x.c.state[first + STATE] == AT_BARRIER and x.c.state[first + AWAITED] == number:
+                    x.c.state[first + STATE] = RUNNING
+                    x.c.state[first + REDUCED] = x.barriers[place + 2]
+            x.barriers[place] = 0
+
+
+def run_warp(x: Cta, turn: int) -> int:
+    """Execute a warp for its turn; return its state, or TRACE_FULL."""
+    r, m, c, t = x.r, x.m, x.c, x.t
+    r.choose(x.warp)
+    c.choose(x.warp)
+    m.warp = x.warp
+    first = c.first
+    at = c.state[first + AT]
+    for _ in range(turn):
+        if full(t):
+            c.state[first + AT] = at
+            return TRACE_FULL
+        if at < 0 or at >= x.instructions:
+            return stop(x, at, LEFT_THE_CODE)
+        row = at * ROW
+        r.mask = c.state[first + ACTIVE] & tested(r, row, GUARD)
+        note(t, at, r.mask, x.warp)
+        kind = r.code[row + KIND]
+        if kind >> GROUP == 0:
+            at = control(x, at, row, kind)
+            if c.fault != NO_FAULT:
+                return stop(x, at, c.fault)
+            if c.state[first + STATE] != RUNNING:
+                c.state[first + AT] = at
+                return c.state[first + STATE]
+            if x.fault != NO_FAULT:
+                return stop(x, at, x.fault)
+        else:
+            if r.mask:
+                operate(x, row, kind)
+                if m.fault != NO_FAULT:
+                    return stop(x, at, m.fault)
+            at += 1
+    c.state[first + AT] = at
+    return RUNNING
+
+
+def stop(x: Cta, at: int, fault: int) -> int:
+    """Note a fault and its instruction."""
+    x.at, x.fault = at, fault
+    return FAULT
+
+
+def operate(x: Cta, row: int, kind: int) -> None:
+    """Execute an instruction that leads to the next one."""
+    group = kind >> GROUP
+    if group == 1:
+        integer_operation(x.r, row, kind)
+    elif group == 2:
+        float_operation(x.r, row, kind)
+    elif group == 3:
+        if kind < 96 + 5:
+            half_operation(x.r, row, kind)
+        else:
+            double_operation(x.r, row, kind)
+    elif group == 4:
+        if kind < 128 + 5:
+            lane_operation(x.r, row, kind)
+        else:
+            matrix_operation(x.r, row, kind)
+    else:
+        access(x, row, kind)
+
+
+def access(x: Cta, row: int, kind: int) -> None:
+    """Execute an access to memory, and write its addresses to the trace."""
+    if kind == LOAD:
+        load(x.m, x.r, row)
+    elif kind == STORE:
+        store_lanes(x.m, x.r, row)
+    elif kind == ATOMIC:
+        atomic(x.m, x.r, row)
+    elif kind == LOAD_CONSTANT:
+        load_constant(x.m, x.r, row)
+    elif kind == LOAD_MATRIX:
+        load_matrix(x.m, x.r, row)
+    elif kind == COPY:
+        copy(x.m, x.r, row)
+    if kind != LOAD_CONSTANT:
+        note_addresses(x.t, x.m, kind == COPY)
+
+
+def control(x: Cta, at: int, row: int, kind: int) -> int:
+    """Execute an instruction that determines the next one, or that the warp waits at; return the next one."""
+    r, c = x.r, x.c
+    if not r.mask:
+        return at + 1
+    if kind == BRANCH:
+        return taken_branch(x, at, row)
+    if kind == EXIT:
+        lanes = r.mask & tested(r, row, X)
+        return leave(c, at, lanes) if lanes else at + 1
+    if kind == SET_CONVERGENCE:
+        c.state[c.first + CONVERGENCE + r.code[row + FORM]] = c.state[c.first + ACTIVE]
+    elif kind == LEAVE_CONVERGENCE:
+        place = c.first + CONVERGENCE + r.code[row + FORM]
+        c.state[place] = c.state[place] & ~(r.mask & tested(r, row, X))
+    elif kind == CONVERGE:
+        return converge(c, at, r.code[row + FORM], 0)
+    elif kind == SYNCHRONIZE:
+        return converge(c, at, WHOLE_WARP, signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)]))
+    elif kind == BARRIER:
+        arrive(x, row)
+    elif kind == BRANCH_INDEXED:
+        return indexed_branch(x, at, row)
+    elif kind == REFUSED:
+        x.fault = REFUSED_INSTRUCTION
+        return at
+    else:
+        convergence_word(x, row, kind)
+    return at + 1
+
+
+def first_lane(r: Registers) -> int:
+    """Return the first lane that executes."""
+    lane = 0
+    while not r.mask >> lane & 1:
+        lane += 1
+    return lane
+
+
+def taken_branch(x: Cta, at: int, row: int) -> int:
+    """BRA. FORM: 1 taken only by a converged warp (.CONV), 2 only by a diverged one (.DIV)."""
+    r, c = x.r, x.c
+    taken = r.mask & tested(r, row, X)
+    if r.code[row + FORM]:
+        whole = c.state[c.first + ALIVE] & ~c.state[c.first + ACTIVE] == 0
+        if whole != (r.code[row + FORM] == 1):
+            taken = 0
+    return branch(c, at, r.code[row + TARGET], taken)
+
+
+def indexed_branch(x: Cta, at: int, row: int) -> int:
+    """BRX, RET: the lanes whose register leads to the first lane's target go there; the others wait for their turn."""
+    r, c = x.r, x.c
+    place = place_of(r, r.code[row + FROM_A])
+    word, lanes = r.file[place + first_lane(r)], 0
+    for lane in range(LANES):
+        if r.mask >> lane & 1 and r.file[place + lane] == word:
+            lanes |= 1 << lane
+    others = c.state[c.first + ACTIVE] & ~lanes & signed64(low32(-1))
+    if others & r.mask:
+        put_off(c, at, others & r.mask)
+    if others & ~r.mask:
+        put_off(c, at + 1, others & ~r.mask)
+    c.state[c.first + ACTIVE] = c.state[c.first + ACTIVE] & ~others
+    return r.code[row + TARGET] + signed32(word) // 16
+
+
+def convergence_word(x: Cta, row: int, kind: int) -> None:
+    """BMOV between a register and a convergence barrier; B2R.RESULT, what a reducing barrier found."""
+    r, c = x.r, x.c
+    place = c.first + CONVERGENCE + r.code[row + FORM]
+    if kind == WRITE_CONVERGENCE:
+        c.state[place] = signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)])
+        return
+    word = low32(0)
+    if kind == READ_CONVERGENCE or kind == CLEAR_CONVERGENCE:
+        word = low32(c.state[place])
+        if kind == CLEAR_CONVERGENCE:
+            c.state[place] = 0
+    elif kind == BARRIER_RESULT:
+        word = low32(c.state[c.first + REDUCED])
+        set_predicate(r, r.code[row + P], -1 if word else 0, 0)
+    else:
+        return
+    for lane in range(LANES):
+        r.s[D + lane] = word
+    store(r, row)
+
+
+def arrive(x: Cta, row: int) -> None:
+    """
+    BAR: arrive at a barrier, and wait unless FORM_3 is 1 (.ARV).
+
+    FORM: its number. FORM_2: threads that are expected, 0 for all. FORM_3: 2 and more reduce x over all threads: POPC,
+    AND, OR are 2, 3, 4.
+    """
+    r, c = x.r, x.c
+    place = 3 * r.code[row + FORM]
+    mode = r.code[row + FORM_3]
+    if mode >= 2:
+        lanes, held = r.mask & tested(r, row, X), x.barriers[place + 2]
+        first = x.barriers[place] == 0
+        if mode == 2:
+            some = 0
+            for lane in range(LANES):
+                some += lanes >> lane & 1
+            x.barriers[place + 2] = some if first else held + some
+        elif mode == 3:
+            x.barriers[place + 2] = (lanes == r.mask) if first else held & (lanes == r.mask)
+        else:
+            x.barriers[place + 2] = (lanes != 0) if first else held | (lanes != 0)
+    x.barriers[place] += 1
+    x.barriers[place + 1] = (r.code[row + FORM_2] + LANES - 1) // LANES
+    if mode != 1:
+        c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, r.code[row + FORM]

@@ -1,0 +1,58 @@
+"""Arithmetic of f64, whose words lie in two registers: DADD, DMUL, DFMA, DSETP."""
+
+from gpusim.execute.core.constants import (
+    D_ADD,
+    D_COMPARE,
+    D_HIGH,
+    D_MULTIPLY,
+    FORM,
+    FORM_2,
+    FROM_A,
+    FROM_B,
+    FROM_C,
+    LANES,
+    A,
+    B,
+    C,
+    D,
+    X,
+)
+from gpusim.execute.core.floats import float_compared
+from gpusim.execute.core.integers import combined
+from gpusim.execute.core.registers import Registers, fetch_pair, set_both, store, store_high, tested
+from gpusim.execute.core.words import as_double, double_bits, fused64, low32, low64
+
+
+def double_at(r: Registers, place: int, lane: int) -> float:
+    """Return an f64 of the scratch, whose high word lies four places behind the low one."""
+    return as_double(low64(r.s[place + 4 * LANES + lane]) << 32 | r.s[place + lane])
+
+
+def double_operation(r: Registers, row: int, kind: int) -> None:
+    """Execute an instruction of f64."""
+    fetch_pair(r, row, FROM_A, A)
+    fetch_pair(r, row, FROM_B, B)
+    if kind == D_COMPARE:
+        double_compare(r, row)
+        return
+    fetch_pair(r, row, FROM_C, C)
+    for lane in range(LANES):
+        a, b = double_at(r, A, lane), double_at(r, B, lane)
+        if kind == D_ADD:
+            bits = double_bits(a + b)
+        elif kind == D_MULTIPLY:
+            bits = double_bits(a * b)
+        else:
+            bits = fused64(a, b, double_at(r, C, lane))
+        r.s[D + lane], r.s[D_HIGH + lane] = low32(bits), low32(bits >> 32)
+    store(r, row)
+    store_high(r, row)
+
+
+def double_compare(r: Registers, row: int) -> None:
+    """DSETP: compare (FORM) a with b, then combine (FORM_2) with x; q is of the opposite."""
+    relation, how, holds = r.code[row + FORM], r.code[row + FORM_2], 0
+    for lane in range(LANES):
+        holds |= float_compared(relation, double_at(r, A, lane), double_at(r, B, lane)) << lane
+    also = tested(r, row, X)
+    set_both(r, row, combined(how, holds, also), combined(how, ~holds, also))

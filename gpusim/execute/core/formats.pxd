@@ -1,0 +1,7 @@
+"""Types of ``formats.py`` for Cython."""
+
+cdef unsigned int narrowed(unsigned long long bits, long long sticky, long long exponent_bits, long long mantissa_bits, long long rounding) noexcept
+cdef unsigned int packed_half(unsigned long long bits, long long kind, long long rounding) noexcept
+cdef unsigned int wide_half(unsigned int bits) noexcept
+cdef unsigned int wide_of_half(unsigned int bits, long long kind) noexcept
+cdef unsigned int flushed(unsigned int bits, long long flush) noexcept

@@ -1,0 +1,250 @@
+"""
+The memories that a CTA reaches: global, shared and local, and the accesses of one instruction to them.
+
+State: the bytes of each memory; the allocations of global memory, by address; where an access went wrong. An access out
+of every allocation, or one whose address is no multiple of its size, is a fault, and writes nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.execute.core.constants import (
+    FORM,
+    FROM_A,
+    FROM_A_HIGH,
+    FROM_B,
+    FROM_B_HIGH,
+    FROM_C,
+    GENERIC_SPACE,
+    GLOBAL_SPACE,
+    INTO,
+    INTO_OFFSET,
+    LANES,
+    MISALIGNED,
+    NO_FAULT,
+    OFFSET,
+    OUT_OF_BOUNDS,
+    SCALE,
+    SHARED_SPACE,
+    SHARED_WINDOW,
+    SIZE,
+    SPACE,
+    TO,
+    WIDE,
+    D,
+    X,
+)
+from gpusim.execute.core.registers import Registers, keep_row, place_of, tested
+from gpusim.execute.core.words import bytes_of, integers_of, low32, low64, signed64
+
+if TYPE_CHECKING:
+    from gpusim.arrays import ByteArray, IntArray
+
+
+class Memory:
+    """
+    The memories of one CTA.
+
+    Attributes:
+        global_bytes: Contents of all allocations.
+        allocations: For each, its address, its end, and where its contents begin.
+        shared, local: Bytes of shared memory, and of the stacks of all threads one after the other.
+        stack: Bytes of a thread's stack.
+        fault, fault_lane, fault_address, fault_space: What went wrong, and where.
+        addresses: Byte address of each lane in the instruction at hand, and behind these, those that a copy writes.
+    """
+
+    def __init__(
+        self, contents: "ByteArray", allocations: "IntArray", shared: "ByteArray", local: "ByteArray", stack: int
+    ) -> None:
+        """Take the arrays, none of which may be empty."""
+        self.held = (contents, allocations, shared, local)
+        self.global_bytes, self.allocations = bytes_of(contents), integers_of(allocations)
+        self.count = len(allocations) // 3
+        self.shared, self.shared_size = bytes_of(shared), len(shared)
+        self.local, self.stack = bytes_of(local), stack
+        self.fault, self.fault_lane, self.fault_address, self.fault_space = NO_FAULT, 0, 0, 0
+        self.last, self.warp, self.space = 0, 0, 0
+        self.size = 0
+
+    def take(self, addresses: "IntArray") -> None:
+        """Put the lanes' addresses into an array of twice ``LANES`` integers."""
+        self.held_addresses = addresses
+        self.addresses = integers_of(addresses)
+
+
+def wrong(m: Memory, fault: int, lane: int, address: int, space: int) -> int:
+    """Note the first fault of an instruction; return no place."""
+    if m.fault == NO_FAULT:
+        m.fault, m.fault_lane, m.fault_address, m.fault_space = fault, lane, address, space
+    return -1
+
+
+def global_place(m: Memory, lane: int, address: int, size: int) -> int:
+    """Return where the bytes at a global address lie; -1, and a fault, outside of every allocation."""
+    at = 3 * m.last
+    if address >= m.allocations[at] and address + size <= m.allocations[at + 1]:
+        return address - m.allocations[at] + m.allocations[at + 2]
+    for number in range(m.count):
+        at = 3 * number
+        if address >= m.allocations[at] and address + size <= m.allocations[at + 1]:
+            m.last = number
+            return address - m.allocations[at] + m.allocations[at + 2]
+    return wrong(m, OUT_OF_BOUNDS, lane, address, GLOBAL_SPACE)
+
+
+def place_in(m: Memory, lane: int, address: int, size: int, space: int) -> int:
+    """Return where an access's bytes lie in the memory of its space (then ``Memory.space``); -1 for a fault."""
+    if space == GENERIC_SPACE:
+        space = SHARED_SPACE if address >> 32 == SHARED_WINDOW else GLOBAL_SPACE
+        if space == SHARED_SPACE:
+            address = signed64(low32(address))
+    m.space = space
+    if address & size - 1:
+        return wrong(m, MISALIGNED, lane, address, space)
+    if space == GLOBAL_SPACE:
+        return global_place(m, lane, address, size)
+    if space == SHARED_SPACE:
+        if address < 0 or address + size > m.shared_size:
+            return wrong(m, OUT_OF_BOUNDS, lane, address, space)
+        return address
+    if address < 0 or address + size > m.stack:
+        return wrong(m, OUT_OF_BOUNDS, lane, address, space)
+    return (m.warp * LANES + lane) * m.stack + address
+
+
+def read_word(m: Memory, place: int, size: int) -> int:
+    """Return up to four bytes of the space of the last place."""
+    word = low32(0)
+    for byte in range(size):
+        if m.space == GLOBAL_SPACE:
+            word |= low32(m.global_bytes[place + byte]) << 8 * byte
+        elif m.space == SHARED_SPACE:
+            word |= low32(m.shared[place + byte]) << 8 * byte
+        else:
+            word |= low32(m.local[place + byte]) << 8 * byte
+    return word
+
+
+def write_word(m: Memory, place: int, size: int, word: int) -> None:
+    """Write up to four bytes to the space of the last place."""
+    for byte in range(size):
+        if m.space == GLOBAL_SPACE:
+            m.global_bytes[place + byte] = word >> 8 * byte & 255
+        elif m.space == SHARED_SPACE:
+            m.shared[place + byte] = word >> 8 * byte & 255
+        else:
+            m.local[place + byte] = word >> 8 * byte & 255
+
+
+def find_addresses(m: Memory, r: Registers, row: int) -> None:
+    """Compute each lane's address: the scaled base, a uniform register and an offset; 64 bits where WIDE says so."""
+    low, high = place_of(r, r.code[row + FROM_A]), place_of(r, r.code[row + FROM_A_HIGH])
+    uniform, uniform_high = place_of(r, r.code[row + FROM_B]), place_of(r, r.code[row + FROM_B_HIGH])
+    offset, scale = r.code[row + OFFSET], r.code[row + SCALE]
+    wide = r.code[row + WIDE]
+    for lane in range(LANES):
+        address = signed64(r.file[low + lane]) * scale + signed64(r.file[uniform + lane]) + offset
+        if wide:
+            address = signed64(
+                low64(address) + (low64(r.file[high + lane]) << 32) + (low64(r.file[uniform_high + lane]) << 32)
+            )
+        else:
+            address = signed64(low32(address))
+        m.addresses[lane] = address
+
+
+def load(m: Memory, r: Registers, row: int) -> None:
+    """LDG, LDS, LDL, LD. FORM: 1 for a signed value below a word, 2 for two halves of one."""
+    find_addresses(m, r, row)
+    size, space, to = r.code[row + SIZE], r.code[row + SPACE], r.code[row + TO]
+    words = max(1, size // 4)
+    narrow = min(size, 4)
+    for word in range(words):
+        for lane in range(LANES):
+            if r.mask >> lane & 1:
+                place = place_in(m, lane, m.addresses[lane], size, space)
+                if place < 0:
+                    return
+                value = read_word(m, place + 4 * word, narrow)
+                if r.code[row + FORM] and value >> 8 * narrow - 1:
+                    value = low32(low64(value) | low64(-1) << 8 * narrow)
+                r.s[D + lane] = value
+        if to >= 0:
+            keep_row(r, to + word, D, 0)
+
+
+def store_lanes(m: Memory, r: Registers, row: int) -> None:
+    """STG, STS, STL, ST."""
+    find_addresses(m, r, row)
+    size, space = r.code[row + SIZE], r.code[row + SPACE]
+    first, step = place_of(r, r.code[row + FROM_C]), 0 if r.code[row + FROM_C] == 255 else LANES
+    words = max(1, size // 4)
+    for lane in range(LANES):
+        if r.mask >> lane & 1:
+            place = place_in(m, lane, m.addresses[lane], size, space)
+            if place < 0:
+                return
+            for word in range(words):
+                write_word(m, place + 4 * word, min(size, 4), r.file[first + word * step + lane])
+
+
+def load_constant(m: Memory, r: Registers, row: int) -> None:
+    """LDC with an index: words of the constants, whose rows follow one another from FROM_C on, INTO words of them."""
+    size, to = r.code[row + SIZE], r.code[row + TO]
+    base, words = place_of(r, r.code[row + FROM_A]), max(1, size // 4)
+    for word in range(words):
+        for lane in range(LANES):
+            byte = signed64(low32(low64(r.file[base + lane]) + low64(r.code[row + OFFSET]))) + 4 * word
+            if r.mask >> lane & 1 and (
+                byte < 0 or byte + min(size, 4) > 4 * r.code[row + INTO] or byte & min(size, 4) - 1
+            ):
+                wrong(m, OUT_OF_BOUNDS, lane, byte, 4)
+                return
+            value = low32(0)
+            if r.mask >> lane & 1:
+                value = r.file[place_of(r, r.code[row + FROM_C] - byte // 4) + lane] >> 8 * (byte & 3)
+                if size < 4:
+                    value = value & low32((1 << 8 * size) - 1)
+                    if r.code[row + FORM] and value >> 8 * size - 1:
+                        value = low32(low64(value) | low64(-1) << 8 * size)
+            r.s[D + lane] = value
+        keep_row(r, to + word, D, r.code[row + WIDE])
+
+
+def copy(m: Memory, r: Registers, row: int) -> None:
+    """LDGSTS: copy from global to shared memory; where x does not hold, write zeros. INTO: register of the target."""
+    find_addresses(m, r, row)
+    size, into, valid = r.code[row + SIZE], place_of(r, r.code[row + INTO]), tested(r, row, X)
+    for lane in range(LANES):
+        target = signed64(low32(low64(r.file[into + lane]) + low64(r.code[row + INTO_OFFSET])))
+        m.addresses[LANES + lane] = target
+        if r.mask >> lane & 1:
+            for word in range(size // 4):
+                value = low32(0)
+                if valid >> lane & 1:
+                    place = place_in(m, lane, m.addresses[lane], size, GLOBAL_SPACE)
+                    if place < 0:
+                        return
+                    value = read_word(m, place + 4 * word, 4)
+                place = place_in(m, lane, target, size, SHARED_SPACE)
+                if place < 0:
+                    return
+                write_word(m, place + 4 * word, 4, value)
+
+
+def load_matrix(m: Memory, r: Registers, row: int) -> None:
+    """LDSM: rows of 16 bytes of one, two or four 8 x 8 matrices (SIZE), transposed where FORM says so."""
+    find_addresses(m, r, row)
+    for matrix in range(r.code[row + SIZE]):
+        for lane in range(LANES):
+            word = low32(0)
+            for half in range(2):
+                line, column = lane // 4, lane % 4 * 2 + half
+                if r.code[row + FORM]:
+                    line, column = column, line
+                place = place_in(m, 8 * matrix + line, m.addresses[8 * matrix + line], 16, SHARED_SPACE)
+                if place < 0:
+                    return
+                word |= read_word(m, place + 2 * column, 2) << 16 * half
+            r.s[D + lane] = word
+        keep_row(r, r.code[row + TO] + matrix, D, 0)

@@ -1,0 +1,138 @@
+"""
+A warp's registers, and how an instruction's row reads and writes them.
+
+State: the register files of all warps of a CTA, each 256 vector and 64 uniform registers of 32 lanes, then the words of
+constants and immediates; the predicates of each warp as masks of lanes; the scratch words in which one instruction
+computes; the warp and the lanes that execute now.
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.execute.core.constants import (
+    ALL,
+    D_HIGH,
+    FILE_WORDS,
+    FLIPS,
+    HIGHS,
+    KEEPS,
+    LANES,
+    PREDICATES,
+    SCRATCH_WORDS,
+    TO,
+    TO_HIGH,
+    UNIFORM,
+    D,
+    P,
+    Q,
+)
+from gpusim.execute.core.words import integers_of, low32, words_of
+
+if TYPE_CHECKING:
+    from gpusim.arrays import IntArray, WordArray
+
+
+class Registers:
+    """
+    The registers of all warps of one CTA.
+
+    Attributes:
+        code: Rows of the instructions, ``ROW`` integers each.
+        file: Words of all register files, then ``LANES`` of each constant.
+        predicates: Masks of lanes, ``PREDICATES`` for each warp.
+        s: Scratch words, ``LANES`` for each place.
+        sums: Scratch words of a matrix product.
+        base, first: First word and first predicate of the executing warp.
+        constants: First word of the constants.
+        mask: Lanes that execute the instruction.
+    """
+
+    def __init__(self, code: "IntArray", file: "WordArray", predicates: "WordArray", scratch: "WordArray") -> None:
+        """Take the arrays, of which the scratch has ``SCRATCH_WORDS`` words and four registers."""
+        self.held = (code, file, predicates, scratch)
+        self.code, self.file = integers_of(code), words_of(file)
+        self.predicates, self.s = words_of(predicates), words_of(scratch)
+        self.sums = words_of(scratch[SCRATCH_WORDS:])
+        self.all = ALL
+        self.base, self.first, self.mask = 0, 0, 0
+        self.constants = len(predicates) // PREDICATES * FILE_WORDS
+
+    def choose(self, warp: int) -> None:
+        """Execute a warp from now on."""
+        self.base, self.first = warp * FILE_WORDS, warp * PREDICATES
+
+
+def place_of(r: Registers, source: int) -> int:
+    """Return the first word of a source: a register's row, or ~n for constant n."""
+    return r.base + source * LANES if source >= 0 else r.constants + ~source * LANES
+
+
+def fetch(r: Registers, row: int, source: int, place: int) -> None:
+    """Read a source of an instruction into the scratch, with its absolute value, sign or inversion."""
+    cell = row + source
+    first = place_of(r, r.code[cell])
+    keep, flip = low32(r.code[cell + KEEPS]), low32(r.code[cell + FLIPS])
+    for lane in range(LANES):
+        r.s[place + lane] = (r.file[first + lane] & keep) ^ flip
+
+
+def fetch_high(r: Registers, row: int, source: int, place: int) -> None:
+    """Read the high word of a source of 64 bits into the scratch, as it is."""
+    first = place_of(r, r.code[row + source + HIGHS])
+    for lane in range(LANES):
+        r.s[place + lane] = r.file[first + lane]
+
+
+def fetch_pair(r: Registers, row: int, source: int, place: int) -> None:
+    """Read a source of 64 bits; the sign and absolute value are those of its high word."""
+    cell = row + source
+    low, high = place_of(r, r.code[cell]), place_of(r, r.code[cell + HIGHS])
+    keep, flip = low32(r.code[cell + KEEPS]), low32(r.code[cell + FLIPS])
+    for lane in range(LANES):
+        r.s[place + lane] = r.file[low + lane]
+        r.s[place + 4 * LANES + lane] = (r.file[high + lane] & keep) ^ flip
+
+
+def store(r: Registers, row: int) -> None:
+    """Write the result to the destination, in the lanes that execute."""
+    keep_row(r, r.code[row + TO], D, r.code[row + UNIFORM])
+
+
+def store_high(r: Registers, row: int) -> None:
+    """Write the high word of the result to the destination's second register."""
+    keep_row(r, r.code[row + TO_HIGH], D_HIGH, r.code[row + UNIFORM])
+
+
+def keep_row(r: Registers, number: int, place: int, uniform: int) -> None:
+    """Write scratch words to a register, in the lanes that execute; a uniform register has one value for all."""
+    if number < 0:
+        return
+    first = r.base + number * LANES
+    if uniform or r.mask == r.all:
+        for lane in range(LANES):
+            r.file[first + lane] = r.s[place + lane]
+        return
+    for lane in range(LANES):
+        if r.mask >> lane & 1:
+            r.file[first + lane] = r.s[place + lane]
+
+
+def tested(r: Registers, row: int, column: int) -> int:
+    """Return the lanes in which a source predicate holds, inversion included; the next column says whether it is."""
+    return low32(r.predicates[r.first + r.code[row + column]] ^ low32(r.code[row + column + 1]))
+
+
+def set_predicate(r: Registers, number: int, lanes: int, uniform: int) -> None:
+    """Write a predicate, in the lanes that execute; nothing where the instruction has no such destination."""
+    if number < 0:
+        return
+    place = r.first + number
+    if uniform:
+        r.predicates[place] = low32(lanes)
+    else:
+        r.predicates[place] = low32((r.predicates[place] & ~r.mask) | (lanes & r.mask))
+
+
+def set_both(r: Registers, row: int, holds: int, other: int) -> None:
+    """Write both destination predicates of an instruction."""
+    set_predicate(r, r.code[row + P], holds, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + Q], other, r.code[row + UNIFORM])

@@ -1,0 +1,19 @@
+"""Types of ``trace.py`` for Cython."""
+
+cimport cython
+
+from gpusim.execute.core.memory cimport Memory
+
+@cython.final
+cdef class Trace:
+    cdef object held
+    cdef long long* steps
+    cdef long long* warps
+    cdef long long* addresses
+    cdef public long long count, rows, total, room, row_room
+    cdef bint keeps
+    cpdef void empty(self) noexcept
+
+cdef void note(Trace t, long long at, long long lanes, long long warp) noexcept
+cdef void note_addresses(Trace t, Memory m, long long copies) noexcept
+cdef long long full(Trace t) noexcept

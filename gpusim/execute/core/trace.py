@@ -1,0 +1,66 @@
+"""
+What the warps of a CTA executed: the steps of each, and the addresses of their accesses.
+
+A step is an instruction's number and the lanes that executed it. Steps of all warps share one array, in the order of
+their execution; an access leaves a row of its lanes' addresses, a copy to shared memory two.
+"""
+
+from typing import TYPE_CHECKING
+
+from gpusim.execute.core.constants import ADDRESS_ROW, LANES, STEP_LANES
+from gpusim.execute.core.memory import Memory
+from gpusim.execute.core.words import integers_of, low64, signed64
+
+if TYPE_CHECKING:
+    from gpusim.arrays import IntArray
+
+
+class Trace:
+    """
+    The arrays that steps and addresses are written to.
+
+    Attributes:
+        steps, warps: The steps, and which warp executed each.
+        addresses: Rows of addresses.
+        count, rows: How many steps and rows are in use.
+        room, row_room: How many there is room for.
+        keeps: Steps and addresses are kept, not counted alone.
+    """
+
+    def __init__(self, steps: "IntArray", warps: "IntArray", addresses: "IntArray", *, keeps: bool) -> None:
+        """Take the arrays."""
+        self.held = (steps, warps, addresses)
+        self.steps, self.warps, self.addresses = integers_of(steps), integers_of(warps), integers_of(addresses)
+        self.count, self.rows, self.total = 0, 0, 0
+        self.room, self.row_room = len(steps), len(addresses) // ADDRESS_ROW - 2
+        self.keeps = keeps
+
+    def empty(self) -> None:
+        """Forget what was written, after it was read."""
+        self.count, self.rows = 0, 0
+
+
+def note(t: Trace, at: int, lanes: int, warp: int) -> None:
+    """Write a step."""
+    t.total += 1
+    if t.keeps:
+        t.steps[t.count] = signed64(low64(at) << STEP_LANES | low64(lanes))
+        t.warps[t.count] = warp
+        t.count += 1
+
+
+def note_addresses(t: Trace, m: Memory, copies: int) -> None:
+    """Write the addresses of the last step, and where it copies to."""
+    if not t.keeps:
+        return
+    for part in range(2 if copies else 1):
+        place = t.rows * ADDRESS_ROW
+        t.addresses[place] = t.count - 1
+        for lane in range(LANES):
+            t.addresses[place + 1 + lane] = m.addresses[part * LANES + lane]
+        t.rows += 1
+
+
+def full(t: Trace) -> int:
+    """Return whether there may be no room for another step."""
+    return t.count >= t.room or t.rows >= t.row_room

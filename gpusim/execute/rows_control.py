@@ -1,0 +1,234 @@
+"""Rows of control flow, of barriers, and of what lanes tell each other."""
+
+from typing import Final
+
+from gpusim.execute.core import constants as core
+from gpusim.execute.rows import SPECIAL_ROW, WORD, Make, Refused, Row
+from gpusim.lower.sass.operands import RZ, CodeAddress, Immediate, Named, Register
+from gpusim.lower.stream import INSTRUCTION_BYTES
+
+SPECIALS: Final = (
+    *("SR_LANEID", "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_TID"),
+    *("SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK", "SR_SWINHI", "SRZ", "SR_CgaCtaId"),
+    *("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI", "SR_VIRTUALSMID", "SR_NTID"),
+)
+"""Special registers, in the order of their rows."""
+
+HINTS: Final = frozenset(
+    {"DEFER_BLOCKING", "REL", "NOINC", "NODEC", "ALL", "EXCLUSIVE", "COLLECTIVE", "U", "RECONVERGENT"}
+)
+
+
+def _nothing(row: Row) -> None:
+    row.kind(core.NOTHING)
+    row.modifiers.clear()
+
+
+def _target(row: Row) -> None:
+    row.set(TARGET=row.sass.operand("t", CodeAddress).address // INSTRUCTION_BYTES)
+
+
+def _branch(row: Row) -> None:
+    row.kind(core.BRANCH)
+    if row.has("CONV"):
+        row.set(FORM=1)
+    elif row.has("DIV"):
+        row.set(FORM=2)
+    row.ignore(HINTS)
+    row.optional(core.X, "x")
+    _target(row)
+
+
+def _indexed(row: Row) -> None:
+    row.kind(core.BRANCH_INDEXED)
+    row.ignore(HINTS)
+    row.set(FROM_A=row.register(row.sass.operand("a", Register)))
+    _target(row)
+
+
+def _exit(row: Row) -> None:
+    row.kind(core.EXIT)
+    row.optional(core.X, "x")
+
+
+def _convergence(kind: int) -> Make:
+    def make(row: Row) -> None:
+        row.kind(kind)
+        row.ignore(HINTS)
+        row.optional(core.X, "x")
+        row.set(FORM=row.sass.operand("n", Named).number)
+
+    return make
+
+
+def _synchronize(row: Row) -> None:
+    row.kind(core.SYNCHRONIZE)
+    whole = row.has("ALL")
+    row.ignore(HINTS)
+    mask = row.sass.operands.get("k", row.sass.operands.get("a"))
+    row.set(FROM_B=row.words.immediate(WORD) if whole or mask is None else row.place(mask))
+
+
+def _move_convergence(row: Row) -> None:
+    clear = row.has("CLEAR")
+    row.ignore(frozenset({"32", "PQUAD"}))
+    named, register = row.sass.operand("n", Named), row.sass.operands.get("d")
+    if not named.name.startswith("B"):
+        raise Refused(f"BMOV of {named} is not executed")
+    row.set(FORM=named.number)
+    if isinstance(register, Register):
+        row.kind(core.CLEAR_CONVERGENCE if clear else core.READ_CONVERGENCE)
+        row.result()
+    else:
+        row.kind(core.WRITE_CONVERGENCE)
+        row.source(core.FROM_B, "b")
+
+
+def _barrier(row: Row) -> None:
+    row.kind(core.BARRIER)
+    row.ignore(HINTS)
+    mode = row.one_of(("SYNC", "ARV", "RED"))
+    if mode == 2:
+        mode = 2 + row.one_of(("POPC", "AND", "OR"))
+        row.optional(core.X, "x")
+    number = row.sass.operands.get("k")
+    if not isinstance(number, Immediate):
+        raise Refused("a barrier whose number is in a register is not executed")
+    count = row.sass.operands.get("c")
+    if count is not None and not isinstance(count, Immediate):
+        raise Refused("a barrier whose count is in a register is not executed")
+    row.set(FORM=number.value, FORM_2=count.value if count is not None else 0, FORM_3=mode)
+
+
+def _barrier_result(row: Row) -> None:
+    row.kind(core.BARRIER_RESULT)
+    row.has("RESULT")
+    row.outputs()
+    row.result()
+
+
+def _special(row: Row) -> None:
+    name = str(row.sass.operands["n"])
+    if name not in SPECIALS:
+        raise Refused(f"special register {name} is not executed")
+    row.kind(core.MOVE)
+    row.set(FROM_B=SPECIAL_ROW + SPECIALS.index(name))
+    long = row.sass.name == "CS2R" and not row.has("32")
+    row.result(wide=False)
+    if long and row.cells[core.TO] != core.NOWHERE:
+        if name != "SRZ":
+            raise Refused(f"the 64 bits of {name} are not executed")
+        row.kind(core.MULTIPLY_WIDE)
+        row.set(FROM_B=RZ, TO_HIGH=int(row.cells[core.TO]) + 1)
+        row.never(core.X)
+
+
+def _shuffle(row: Row) -> None:
+    row.kind(core.SHUFFLE)
+    for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
+        row.source(column, role)
+    row.set(FORM=row.one_of(("IDX", "UP", "DOWN", "BFLY")))
+    row.outputs()
+    row.result()
+
+
+def _vote(row: Row) -> None:
+    row.kind(core.VOTE)
+    row.predicate(core.X, row.sass.operands["x"])
+    row.set(FORM=row.one_of(("ALL", "ANY", "EQ")))
+    row.outputs()
+    row.result()
+
+
+def _match(row: Row) -> None:
+    row.kind(core.MATCH)
+    row.source(core.FROM_A, "a")
+    row.ignore(frozenset({"U32"}))
+    row.set(FORM=int(row.has("ALL")))
+    row.has("ANY")
+    row.outputs()
+    row.result()
+
+
+def _reduce(row: Row) -> None:
+    row.kind(core.REDUCE)
+    row.source(core.FROM_A, "a")
+    signed = row.has("S32")
+    row.set(FORM=row.one_of(("AND", "OR", "XOR", "SUM", "MIN", "MAX")), FORM_2=int(signed))
+    row.outputs()
+    row.result()
+
+
+def _to_uniform(row: Row) -> None:
+    row.kind(core.TO_UNIFORM)
+    row.source(core.FROM_A, "a")
+    row.result()
+
+
+def _half_product(row: Row) -> None:
+    row.kind(core.H_MATRIX)
+    shape = row.modifiers.pop(0)
+    kind = row.one_of(("F16", "BF16", "TF32"))
+    sums = row.sass.modifiers[1]
+    row.ignore(frozenset({"F32", "F16"}))
+    bits = 32 if kind == 2 else 16
+    extent = {"1688": 8, "16816": 16, "1684": 4}[shape]
+    _fragments(row)
+    row.set(FORM=kind, FORM_2=int(sums == "F32"), NUMBER=bits, SIZE=extent)
+
+
+def _fragments(row: Row) -> None:
+    for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
+        row.set(
+            **{("FROM_A", "FROM_B", "FROM_C")[column - core.FROM_A]: row.register(row.sass.operand(role, Register))}
+        )
+    row.result()
+    if row.cells[core.TO] == core.NOWHERE:
+        row.kind(core.NOTHING)
+
+
+def _integer_product(row: Row) -> None:
+    row.kind(core.I_MATRIX)
+    shape, a, b = row.modifiers[:3]
+    row.modifiers = row.modifiers[3:]
+    rows, extent = {"8816": (8, 16), "8832": (8, 32), "16816": (16, 16), "16832": (16, 32), "16864": (16, 64)}[shape]
+    if a[1:] != b[1:]:
+        raise Refused(f"{a} times {b} is not executed")
+    _fragments(row)
+    row.set(SIZE=extent, NUMBER=int(a[1:]), FORM=int(a[0] == "S"), FORM_3=int(b[0] == "S"), OPERATION=rows)
+    row.set(FORM_4=int(row.has("SAT")))
+
+
+def _transpose(row: Row) -> None:
+    row.kind(core.TRANSPOSE)
+    row.ignore(frozenset({"16", "MT88"}))
+    row.source(core.FROM_A, "a")
+    row.result()
+
+
+CONTROL_ROWS: Final[dict[str, Make]] = {
+    **dict.fromkeys(("BRA", "CALL"), _branch),
+    **dict.fromkeys(("RET", "BRX"), _indexed),
+    "EXIT": _exit,
+    "BSSY": _convergence(core.SET_CONVERGENCE),
+    "BSYNC": _convergence(core.CONVERGE),
+    "BREAK": _convergence(core.LEAVE_CONVERGENCE),
+    "BMOV": _move_convergence,
+    "WARPSYNC": _synchronize,
+    "BAR": _barrier,
+    "B2R": _barrier_result,
+    **dict.fromkeys(("S2R", "S2UR", "CS2R"), _special),
+    "SHFL": _shuffle,
+    **dict.fromkeys(("VOTE", "VOTEU"), _vote),
+    "MATCH": _match,
+    "REDUX": _reduce,
+    "R2UR": _to_uniform,
+    "HMMA": _half_product,
+    "IMMA": _integer_product,
+    "MOVM": _transpose,
+    **dict.fromkeys(
+        (*("NOP", "LDGDEPBAR", "DEPBAR", "YIELD", "CCTL", "CCTLL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),),
+        _nothing,
+    ),
+}
+"""What makes the row of the other opcodes, by name."""

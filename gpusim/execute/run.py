@@ -1,0 +1,208 @@
+"""Executes a launch of a kernel, CTA after CTA, and says where it goes wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.compiled.choice import engine_of
+from gpusim.errors import CheckFailed, Unsupported
+from gpusim.execute.core import constants as core
+from gpusim.execute.core import cta
+from gpusim.execute.core.source import CTA
+from gpusim.execute.image import Image
+from gpusim.execute.launch import CTAID_ROW, Launch, constant_bank, special_words, unknown_words
+from gpusim.execute.rows import SPECIAL_ROW, rows_of, words_of
+from gpusim.execute.rows_arithmetic import ARITHMETIC_ROWS
+from gpusim.execute.rows_control import CONTROL_ROWS
+from gpusim.execute.rows_memory import MEMORY_ROWS
+from gpusim.lower.sass.cubin import Cubin
+from gpusim.lower.sass.decode import Sass
+from gpusim.lower.sass.operands import PT
+
+TURN = 1 << 14
+"""Instructions after which another warp has its turn, so that a warp can wait for a flag that another one sets."""
+
+STACK_ALIGNMENT = 16
+"""Alignment of a thread's stack: that of the largest access."""
+
+STEPS_AT_ONCE, ACCESSES_AT_ONCE = 1 << 16, 1 << 14
+"""Room of a trace before it is read."""
+
+SPACES = ("global", "shared", "local", "generic", "constant")
+MAKERS = ARITHMETIC_ROWS | CONTROL_ROWS | MEMORY_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """
+    What a part of a CTA's trace holds.
+
+    Attributes:
+        cta: Linear number of the CTA.
+        steps: Number of the instruction of each step.
+        lanes: Mask of the lanes that executed it.
+        warps: Warp that executed it.
+        accesses: Step of each row of addresses.
+        addresses: Byte address of each lane, shape [accesses, 32].
+    """
+
+    cta: int
+    steps: IntArray
+    lanes: IntArray
+    warps: IntArray
+    accesses: IntArray
+    addresses: IntArray
+
+
+class Execution:
+    """
+    A kernel that is executed with some arguments.
+
+    Attributes:
+        cubin: The kernel.
+        launch: Grid and block.
+        image: Global memory, which the kernel changes.
+        code: Its decoded instructions, None where one cannot be decoded.
+        executed: Warp instructions executed so far.
+    """
+
+    def __init__(
+        self, cubin: Cubin, launch: Launch, arguments: Sequence[bytes], image: Image, *, keeps: bool = False
+    ) -> None:
+        """
+        Prepare the launch.
+
+        Args:
+            cubin: The kernel.
+            launch: Grid and block.
+            arguments: The bytes of each argument, in the order of the signature.
+            image: Global memory.
+            keeps: Steps and addresses are kept, and ``run`` yields them.
+
+        Raises:
+            BadInput: The arguments are not those of the kernel's signature.
+        """
+        self.cubin, self.launch, self.image, self.keeps = cubin, launch, image, keeps
+        banks = {0: constant_bank(cubin, launch, arguments), **cubin.banks}
+        words = words_of(banks, unknown_words(cubin))
+        self.rows, self.code, self.refused = rows_of(cubin.code, cubin.architecture, words, MAKERS)
+        self.executed = 0
+        self._build(words.words)
+
+    def _build(self, words: Sequence[int]) -> None:
+        """Build the CTA that executes all CTAs, one after the other."""
+        launch, warps, module = self.launch, self.launch.warps, engine_of(CTA, cta).module
+        size = warps * core.FILE_WORDS
+        file = np.zeros(size + len(words) * core.LANES, dtype=np.uint32)
+        file[size:] = np.repeat(np.array(words, dtype=np.uint32), core.LANES)
+        self._registers = file[:size].reshape(warps, -1, core.LANES)
+        self._registers[:, SPECIAL_ROW:] = special_words(launch)
+        self._predicates = np.zeros((warps, core.PREDICATES), dtype=np.uint32)
+        self._state = np.zeros(warps * core.STATE_WORDS, dtype=np.int64)
+        stack = -(-max(self.cubin.local_bytes, 1) // STACK_ALIGNMENT) * STACK_ALIGNMENT
+        self._shared = np.zeros(max(self.cubin.shared_bytes + launch.shared_bytes, 1), dtype=np.uint8)
+        local = np.zeros(warps * core.LANES * stack, dtype=np.uint8)
+        memory = module.Memory(self.image.contents, self.image.table, self._shared, local, stack)
+        memory.take(np.zeros(2 * core.LANES, dtype=np.int64))
+        self._steps = np.zeros(STEPS_AT_ONCE if self.keeps else 1, dtype=np.int64)
+        self._warps = np.zeros_like(self._steps)
+        self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
+        scratch = np.zeros(core.SCRATCH_WORDS + 4 * core.LANES, dtype=np.uint32)
+        self._cta = module.Cta(
+            module.Registers(self.rows, file, self._predicates.reshape(-1), scratch),
+            memory,
+            module.Convergence(self._state),
+            module.Trace(self._steps, self._warps, self._accesses.reshape(-1), keeps=self.keeps),
+            np.zeros(3 * core.BARRIERS, dtype=np.int64),
+            instructions=len(self.rows) // core.ROW,
+            warps=warps,
+        )
+
+    def run(self) -> Iterator[Executed]:
+        """
+        Execute all CTAs in the order of their numbers; yield what each executed, piece by piece, if that is kept.
+
+        Raises:
+            Unsupported: An instruction that is reached is not executed.
+            CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
+        """
+        for number in range(self.launch.ctas):
+            yield from self.run_cta(number)
+
+    def run_cta(self, number: int) -> Iterator[Executed]:
+        """Execute one CTA; see ``run``."""
+        self._registers[:, : self.cubin.registers] = 0
+        for axis, value in enumerate(self.launch.ctaid(number)):
+            self._registers[:, SPECIAL_ROW + CTAID_ROW + axis] = value
+        self._predicates[:] = 0
+        self._predicates[:, PT :: PT + 1] = core.ALL
+        self._shared[:] = 0
+        one = self._cta
+        one.begin(self.launch.threads)
+        while True:
+            state = one.run(TURN)
+            if one.t.count:
+                yield self._read(number, one.t)
+                one.t.empty()
+            if state == core.EXITED:
+                self.executed += one.t.total
+                return
+            if state != core.TRACE_FULL:
+                self._complain(number, one, state)
+
+    def _read(self, number: int, trace: Any) -> Executed:
+        steps = self._steps[: trace.count]
+        rows = self._accesses[: trace.rows].copy()
+        lanes = steps & core.ALL
+        return Executed(
+            number, steps >> core.STEP_LANES, lanes, self._warps[: trace.count].copy(), rows[:, 0], rows[:, 1:]
+        )
+
+    def _complain(self, number: int, one: Any, state: int) -> None:
+        where = f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}, warp {one.warp}"
+        if state == core.STANDSTILL:
+            waiting = [
+                warp
+                for warp in range(self.launch.warps)
+                if self._state[warp * core.STATE_WORDS + core.STATE] == core.AT_BARRIER
+            ]
+            numbers = sorted({int(self._state[warp * core.STATE_WORDS + core.AWAITED]) for warp in waiting})
+            raise CheckFailed(
+                f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}: warps {', '.join(map(str, waiting))} wait for"
+                f" ever at barrier {', '.join(map(str, numbers))}"
+            )
+        text = self._text(one.at)
+        if one.fault == core.REFUSED_INSTRUCTION:
+            raise Unsupported(f"{where}: {self.refused.get(one.at, text)}")
+        if one.fault in (core.OUT_OF_BOUNDS, core.MISALIGNED):
+            memory = one.m
+            what = "out of bounds" if one.fault == core.OUT_OF_BOUNDS else "misaligned"
+            thread = one.warp * core.LANES + memory.fault_lane
+            raise CheckFailed(
+                f"{where}, thread {thread}: {what}: {SPACES[memory.fault_space]} address {memory.fault_address:#x}"
+                f"{self._near(memory)} in {text}"
+            )
+        raise CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")
+
+    def _near(self, memory: Any) -> str:
+        if memory.fault_space != core.GLOBAL_SPACE:
+            return ""
+        owner = self.image.owner(memory.fault_address)
+        if owner is None:
+            return ", below every array"
+        beyond = memory.fault_address - owner.address
+        return f", byte {beyond} of {owner.name}, which has {owner.size}"
+
+    def _text(self, at: int) -> str:
+        sass: Sass | None = self.code[at] if 0 <= at < len(self.code) else None
+        return f"text {at * 16:#06x}" if sass is None else f"text {sass}"
+
+
+FAULTS = {
+    core.NEVER_CONVERGES: "the warp's lanes never converge",
+    core.LEFT_THE_CODE: "the path leaves the kernel's code",
+    core.TOO_MANY_GROUPS: "the warp's lanes diverge into too many groups",
+}
