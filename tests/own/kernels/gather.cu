@@ -1,0 +1,5 @@
+// Reads at random: out[i] = in[index[i]].
+extern "C" __global__ void gather(const float* in, const int* index, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[index[i]];
+}
