@@ -185,7 +185,7 @@ class Lanes(ABC, Generic[StepT]):
         """Roles of a CTA, in the order of their warps. In every family so far all warps have one role."""
         return (ops.Role(ops.ALL_WARPS, range(self.warps)),)
 
-    def role_of(self, warp: int) -> Role:
+    def role_of(self, warp: int) -> ops.Role:
         """Return the role of a warp."""
         return next(role for role in self.roles if warp in role.warps)
 
