@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import simpy
 
+from gpusim.errors import CannotRun
 from gpusim.machine.spec import LaunchSpec, LaunchUnitsSpec
 from gpusim.sim.core.chip import Chip
 from gpusim.units import SMS_PER_TPC
@@ -119,6 +120,49 @@ def _late(units: LaunchUnitsSpec, sm: int, before: int) -> int:
     return before * units.next_cta + sm % SMS_PER_TPC * units.other_sm
 
 
+class AwaitedPhase(NamedTuple):
+    """
+    A phase of a barrier that is not complete, and for which warps wait.
+
+    Attributes:
+        cta: The CTA.
+        barrier: Number of the barrier.
+        arrived, expected: Arrivals in the phase; 0 are expected until the barrier's first arrival.
+        pending: Bytes for which the phase waits, too.
+        warps: Numbers of the waiting warps.
+    """
+
+    cta: int
+    barrier: int
+    arrived: int
+    expected: int
+    pending: int
+    warps: Sequence[int]
+
+    def __str__(self) -> str:
+        arrivals = f"{self.arrived} of {self.expected} expected arrivals" if self.expected else "no arrival"
+        pending = f" and {self.pending} pending bytes" if self.pending else ""
+        names = ", ".join(map(str, self.warps))
+        waits = f"warp {names} waits" if len(self.warps) == 1 else f"warps {names} wait"
+        return f"barrier {self.barrier} has {arrivals}{pending}, and {waits}"
+
+
+def never_ends(chip: Chip, queue: Sequence[int]) -> CannotRun:
+    """
+    Return the error about a chip whose resident CTAs wait forever.
+
+    Args:
+        chip: A chip whose ``run`` has returned -1.
+        queue: CTA indices in launch order.
+    """
+    phases = [AwaitedPhase(*phase) for phase in chip.barriers.awaited_phases()]
+    if not phases:
+        return CannotRun("no CTA ends any more: no warp can issue, though none waits at a barrier")
+    first, *others = sorted({queue[phase.cta] for phase in phases})
+    waits = "; ".join(str(phase) for phase in phases if queue[phase.cta] == first)
+    return CannotRun(f"CTA {first} never ends: {waits}{f' ({len(others)} more CTAs wait, too)' if others else ''}")
+
+
 class CtaScheduler:
     """
     The chip's CTA scheduler, or the part of it that one SM sees.
@@ -156,7 +200,12 @@ class CtaScheduler:
         self.lives: list[CtaLife] = []
 
     def run(self) -> Generator[simpy.Event, None, None]:
-        """Run all CTAs of the queue: a SimPy process."""
+        """
+        Run all CTAs of the queue: a SimPy process.
+
+        Raises:
+            CannotRun: A CTA never ends. The message names it, the barriers at which its warps wait, and these warps.
+        """
         units, seen = self._spec.units, [0] * self._chip.sms
         for sm in first_places(len(self._queue), self._chip.sms, self._chip.slots, units):
             # A CTA leaves after all CTAs before it in the grid, even those that are not simulated.
@@ -165,6 +214,8 @@ class CtaScheduler:
             seen[sm] += 1
         while len(self.lives) < self._next:
             cta, chip = self._chip.run(), self._chip
+            if cta < 0:
+                raise never_ends(chip, self._queue)
             yield self._env.timeout(chip.now - self._env.now)
             self.lives.append(CtaLife(self._queue[cta], chip.ended_sm, chip.ended_launched, chip.ended_at))
             self._say(len(self.lives))

@@ -120,6 +120,9 @@ def run_chip(
 
     Returns:
         The CTAs, in order of their end.
+
+    Raises:
+        CannotRun: A CTA never ends, because its warps wait at a barrier that is never complete.
     """
     env = simpy.Environment()
     scheduler = CtaScheduler(env, spec, chip, queue, watched, say=paced(progress, "CTAs that have ended", len(queue)))

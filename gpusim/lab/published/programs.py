@@ -9,6 +9,7 @@ from gpusim.sim.code import THROTTLES, Decoded, DecodedSegment, of_one_role, pip
 from gpusim.sim.columns import Data, column
 from gpusim.sim.core.constants import BAR, EXIT, PIPE, SHARED
 from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import never_ends
 from gpusim.sim.figures import figures_of
 from gpusim.sim.tables import code_of
 from gpusim.units import SCOREBOARDS
@@ -118,7 +119,9 @@ def _end(machine: Machine, body: tuple[Decoded, ...], trips: int, warps: int, ct
     for cta in range(ctas):
         chip.hand(0, cta, 0, 0)
     end = 0
-    while chip.run() >= 0:
+    for _ in range(ctas):
+        if chip.run() < 0:
+            raise never_ends(chip, range(ctas))
         end = chip.ended_at
     return end
 

@@ -17,6 +17,8 @@ cdef class Barriers:
     cdef bint meet(self, long long warp, long long at) noexcept
     cdef void wait(self, long long warp, long long place) noexcept
     cpdef bint complete_bytes(self, long long slot, long long barrier, long long size, long long at) noexcept
+    @cython.locals(place=cython.longlong, waiter=cython.longlong, first=cython.longlong)
+    cpdef list awaited_phases(self)
     cdef bint take(self, long long place, long long at) noexcept
     cdef long long soonest_release(self, long long now) noexcept
     cdef void release(self, long long warp, long long at) noexcept

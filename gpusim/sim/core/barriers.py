@@ -128,6 +128,23 @@ class Barriers:
         self.pending[place] -= size
         return self.take(place, at)
 
+    def awaited_phases(self) -> "list[tuple[int, int, int, int, int, list[int]]]":
+        """
+        Return the barriers at which warps wait for the current phase.
+
+        Each has the CTA, the number of the barrier, the arrivals of its phase, the expected ones (0 if none has come to
+        say it), the pending bytes, and the numbers of the waiting warps.
+        """
+        found = []
+        for place in range(len(self.waiting)):
+            if self.waiting[place] == 0:
+                continue
+            first = place * self.warps.most_warps
+            warps = sorted([self.number[self.waiters[waiter]] for waiter in range(first, first + self.waiting[place])])
+            cta, barrier = self.cta[place // self.per_cta], place % self.per_cta
+            found.append((cta, barrier, self.arrived[place], self.expected[place], self.pending[place], warps))
+        return found
+
     # --- phases ---
 
     def take(self, place: int, at: int) -> bool:

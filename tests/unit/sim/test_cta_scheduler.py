@@ -5,13 +5,16 @@ from heapq import heappop, heappush
 
 import pytest
 import simpy
-from doubles.by_hand import assembly, chip_of
+from doubles.by_hand import Memory, assembly, chip_of, instruction, roles
 from doubles.published import H200
 
+from gpusim.errors import CannotRun
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import LaunchUnitsSpec
+from gpusim.sim.core.constants import ARRIVES, BAR, PIPE, WAITS
 from gpusim.sim.cta_scheduler import CtaScheduler, groups_of_places
 from gpusim.sim.figures import figures_of
+from gpusim.sim.run import run_chip
 
 INTERVAL, SETUP = H200.launch.cta_interval, H200.launch.cta_setup
 
@@ -118,6 +121,68 @@ def test_a_life_is_from_the_launch_to_the_cycle_after_the_last_exit(core):
     env.run(until=env.process(scheduler.run()))
 
     assert scheduler.lives == [(0, 0, 102, 182), (1, 0, 283, 284)]
+
+
+def sync(number, count, **more):
+    """BAR.SYNC of a named barrier."""
+    return instruction(BAR, barrier=number, arrivals=count, **more)
+
+
+ENDLESS = {
+    "an arrival that nobody makes": (
+        [([sync(1, 3)], 2), ([], 1)],
+        "CTA 7 never ends: barrier 1 has 2 of 3 expected arrivals, and warps 0, 1 wait",
+    ),
+    "two barriers crossed": (
+        [([sync(1, 2), sync(2, 2)], 1), ([sync(2, 2), sync(1, 2)], 1)],
+        (
+            "CTA 7 never ends: barrier 1 has 1 of 2 expected arrivals, and warp 0 waits;"
+            " barrier 2 has 1 of 2 expected arrivals, and warp 1 waits"
+        ),
+    ),
+    "a warp too many": (
+        [([sync(0, 2, meets=ARRIVES)], 1), ([sync(0, 2)], 2)],
+        "CTA 7 never ends: barrier 0 has 1 of 2 expected arrivals, and warp 2 waits",
+    ),
+    "a phase that nobody begins": (
+        [([sync(3, 0, meets=WAITS)], 1)],
+        "CTA 7 never ends: barrier 3 has no arrival, and warp 0 waits",
+    ),
+    "bytes that do not come": (
+        [([sync(1, 1, expects=1024)], 1)],
+        "CTA 7 never ends: barrier 1 has 1 of 1 expected arrivals and 1024 pending bytes, and warp 0 waits",
+    ),
+}
+
+
+@pytest.mark.parametrize(("programs", "message"), ENDLESS.values(), ids=ENDLESS)
+def test_a_cta_that_never_ends_is_refused_with_what_its_warps_wait_for(core, programs, message):
+    chip = chip_of(roles(*programs), figures_of(H200, 0, busy=False), core)
+
+    with pytest.raises(CannotRun) as refused:
+        run_chip(chip, H200.launch, [7], None)
+    assert str(refused.value) == message
+
+
+def test_of_several_ctas_that_never_end_the_first_is_named(core):
+    code = roles(([sync(1, 2)], 1))
+    chip = chip_of(code, figures_of(H200, 0, busy=False), core, ctas=3, sms=3)
+
+    with pytest.raises(CannotRun) as refused:
+        run_chip(chip, H200.launch, [7, 5, 9], None)
+    assert str(refused.value) == (
+        "CTA 5 never ends: barrier 1 has 1 of 2 expected arrivals, and warp 0 waits (2 more CTAs wait, too)"
+    )
+
+
+def test_slices_that_wait_for_each_other_are_refused_without_a_barrier(core):
+    code = assembly(([instruction(PIPE), instruction(PIPE, awaits=True, gated=True)], 1), warps=1)
+    memory = Memory(follows=[1, 0])
+    chip = chip_of(code, figures_of(H200, 0, busy=False), core, memory=memory, ctas=2)
+
+    with pytest.raises(CannotRun) as refused:
+        run_chip(chip, H200.launch, range(2), None)
+    assert str(refused.value) == "no CTA ends any more: no warp can issue, though none waits at a barrier"
 
 
 def test_ctas_are_of_the_groups_whose_sms_they_find():
