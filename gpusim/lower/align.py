@@ -110,13 +110,28 @@ def align(
         if sass.name not in names or position in beside or _is_beside(sass, step, arguments):
             continue
         found[region, sass.name].append(position)
-        region += sass.name == "BAR"
+        if sass.name == "BAR":
+            _require_whole_cta(sass, region)
+            region += 1
     for key in sorted({*wanted, *found}):
         for position, op in match_region(code, steps, key, wanted.get(key, []), found.get(key, [])):
             named[position] = OpPart(op)
     name_mmas(code, executed, kernel, named, vertical=vertical)
     kernel.name_unaddressed(code, executed, named)
     return named
+
+
+def _require_whole_cta(sass: Sass, region: int) -> None:
+    """
+    Check that all threads of the CTA arrive at a barrier, and wait.
+
+    Raises:
+        CheckFailed: It counts threads, or lets them go on. The message has the number of barriers before it.
+    """
+    if "c" in sass.operands or "ARV" in sass.modifiers:
+        raise CheckFailed(
+            f"after barrier {region} the kernel executes {sass}, where the schedule has a barrier of the whole CTA"
+        )
 
 
 def _is_beside(sass: Sass, step: ExecutedInstruction, arguments: Sequence[int]) -> bool:

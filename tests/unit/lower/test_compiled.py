@@ -1,6 +1,7 @@
 """Compiled streams: the kernel executes the schedule, address by address, and a kernel that does not is refused."""
 
 import gzip
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -303,6 +304,25 @@ def test_a_kernel_of_another_scenario_is_refused_with_both_sides(override, messa
 
     with pytest.raises(CheckFailed, match=message):
         align_all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0x40 << 42, 0, "BAR.SYNC.DEFER_BLOCKING 0x0, 0x40"),
+        (0x40 << 42, 1 << 13, "BAR.ARV.DEFER_BLOCKING 0x0, 0x40"),
+    ],
+    ids=["of two warps", "an arrival"],
+)
+def test_a_barrier_of_a_part_of_the_cta_is_not_that_of_a_schedule(low, high, text):
+    """Bits 42 to 53 count threads, and bits 77 to 79 say what a BAR does: 1 is an arrival."""
+    scenario, kernel = committed("gemm_ragged_sm90")
+    data, at = bytearray(kernel.cubin), kernel.cubin.index(bytes.fromhex("1d7b000000000000"))
+    data[at : at + 16] = (int.from_bytes(data[at : at + 16], "little") | low | high << 64).to_bytes(16, "little")
+    runner = KernelRunner(timed(scenario), replace(kernel, cubin=bytes(data)))
+
+    with pytest.raises(CheckFailed, match=f"^after barrier 0 the kernel executes 0x[0-9a-f]+ {re.escape(text)}, where"):
+        runner.align(0, 0, runner.executed(0, runner.run(0, 0)))
 
 
 def test_a_kernel_whose_mma_is_emulated_is_refused_before_its_code_is_read(monkeypatch):

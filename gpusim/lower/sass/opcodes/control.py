@@ -1,6 +1,6 @@
 """Decodes branches, calls, convergence barriers, barriers of the CTA and waits."""
 
-from gpusim.lower.sass.opcodes.irregular import Irregular, destination, fixed, nothing, plain, predicate
+from gpusim.lower.sass.opcodes.irregular import Irregular, data, destination, fixed, nothing, plain, predicate
 from gpusim.lower.sass.operands import PT, CodeAddress, Immediate, Named, Register, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -41,7 +41,17 @@ def _bar_modifiers(w: Word) -> list[str]:
 
 
 def _bar(w: Word) -> dict[str, SassOperand]:
-    fields: dict[str, SassOperand] = {"k": Immediate(w.bits(54, 4))}
+    """
+    Return the number of a barrier and, unless all threads of the CTA are expected, the count of expected threads.
+
+    Either may be in a register, in one and the same if both are.
+    """
+    form = w.bits(0, 12)
+    fields: dict[str, SassOperand] = {"k": Immediate(w.bits(54, 4)) if form in (0x91D, 0xB1D) else data(w)}
+    if form in (0x31D, 0x91D):
+        fields["c"] = data(w)
+    elif threads := w.bits(42, 12):
+        fields["c"] = Immediate(threads)
     # Only a reduction reads the predicate; elsewhere its field is zero.
     return fields | ({"x": predicate(w, 87, 90)} if w.bits(77, 3) == 2 else {})
 
@@ -81,6 +91,6 @@ CONTROL_OPCODES: dict[int, tuple[str, Irregular]] = {
     ),
     0x95D: ("NANOSLEEP", Irregular(plain, lambda w: {"k": Immediate(w.bits(32, 32))})),
     0x9AF: ("LDGDEPBAR", Irregular(plain, nothing)),
-    0xB1D: ("BAR", Irregular(_bar_modifiers, _bar, hidden="x")),
+    **dict.fromkeys((0x31D, 0x51D, 0x91D, 0xB1D), ("BAR", Irregular(_bar_modifiers, _bar, hidden="x"))),
 }
 """Opcodes of control flow and barriers by bits 0 to 11."""

@@ -87,6 +87,38 @@ def test_every_mma_reads_as_nvdisasm_writes_it(word, text):
     assert decode_word(word, 0, 80).text == text
 
 
+BARRIERS = {
+    (0x000FEA0000000000_00C0000000007B1D, 75): "BAR.SYNC 0x3",
+    (0x000FE20000010000_0041000000007B1D, 80): "BAR.SYNC.DEFER_BLOCKING 0x1, 0x40",
+    (0x000FE20000010000_03D0000000007B1D, 80): "BAR.SYNC.DEFER_BLOCKING 0xf, 0x400",
+    (0x000FEC0000002000_0081800000007B1D, 80): "BAR.ARV 0x2, 0x60",
+    (0x000FF00000002000_01FF800000007B1D, 90): "BAR.ARV 0x7, 0xfe0",
+    (0x000FEC0000002000_000100060000751D, 80): "BAR.ARV R6, 0x40",
+    (0x000FEA0000000000_000000040000751D, 75): "BAR.SYNC R4",
+    (0x0001E40000010000_010000000000791D, 90): "BAR.SYNC.DEFER_BLOCKING 0x4, R0",
+    (0x000FEC0000010000_000000070000731D, 80): "BAR.SYNC.DEFER_BLOCKING R7, R7",
+    (0x000FEC0004014000_0081000000007B1D, 90): "BAR.RED.POPC.DEFER_BLOCKING 0x2, 0x40, !P0",
+    (0x000FEA0004004400_00C0000000007B1D, 75): "BAR.RED.AND 0x3, !P0",
+}
+"""Instruction words of barriers by number and count of threads, and their architecture, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), BARRIERS.items(), ids=BARRIERS.values())
+def test_barriers_read_as_nvdisasm_writes_them(word, text):
+    value, architecture = word
+
+    assert decode_word(value, 0, architecture).text == text
+
+
+def test_the_operands_of_a_barrier_are_its_number_and_its_threads():
+    """Without a count, all threads of the CTA are expected."""
+    by_text = {text: decode_word(value, 0, architecture) for (value, architecture), text in BARRIERS.items()}
+
+    assert by_text["BAR.ARV 0x2, 0x60"].operands == {"k": Immediate(2), "c": Immediate(96)}
+    assert by_text["BAR.SYNC 0x3"].operands == {"k": Immediate(3)}
+    assert by_text["BAR.SYNC.DEFER_BLOCKING R7, R7"].operands == {"k": Register(7), "c": Register(7)}
+
+
 CONVERSIONS = {
     (0x001FE4000000001A_0000001C1F247239, 80): "I2IP.U8.S32.SAT R36, R31, R28, R26",
     (0x001FCE00000010FF_0000000302027239, 75): "I2IP.S8.S32.SAT R2, R2, R3, RZ",
