@@ -20,13 +20,20 @@ class MeasuredTable:
         self.name = f"{name}.csv"
         path = directory / self.name
         self._rows = read_rows(path) if path.is_file() else []
+        self._by_values: dict[tuple[str, ...], dict[tuple[str | None, ...], list[Row]]] = {}
 
     def rows(self, **columns: object) -> list[Row]:
         """Return the rows whose columns have the given values. Raise ``NotMeasured`` if there are none."""
-        chosen = [row for row in self._rows if all(row.get(key) == str(value) for key, value in columns.items())]
+        names = tuple(columns)
+        if names not in self._by_values:
+            by_values: dict[tuple[str | None, ...], list[Row]] = {}
+            for row in self._rows:
+                by_values.setdefault(tuple([row.get(name) for name in names]), []).append(row)
+            self._by_values[names] = by_values
+        chosen = self._by_values[names].get(tuple(map(str, columns.values())))
         if not chosen:
             raise NotMeasured
-        return chosen
+        return list(chosen)
 
     def numbers(self, column: str, **columns: object) -> list[float]:
         """Return the filled values of one column in the selected rows. Raise ``NotMeasured`` if there are none."""

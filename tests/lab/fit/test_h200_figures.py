@@ -1,5 +1,6 @@
 """The measured figures of h200.toml, derived anew from the committed CSV files of the microbenchmarks."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from gpusim.machine import load_machine
 SOURCE = "microbench-h200"
 FIGURES = {figure.key: figure for figure in load_machine("h200").figures}
 MEASURED = [key for key, figure in FIGURES.items() if figure.source == SOURCE]
-DERIVED = derive(Path(__file__).parents[3] / "reports" / "measured" / "h200" / "microbench")
+MICROBENCH = Path(__file__).parents[3] / "reports" / "measured" / "h200" / "microbench"
 
 NO_TIME = {
     "tensor.m16n8k64.s4.s32.interval": "ptxas emulates the instruction (D27)",
@@ -22,6 +23,11 @@ NO_TIME = {
     ),
 }
 """What the CSV files tell and the machine file has no place for, with the reason."""
+
+
+@cache
+def derived():
+    return derive(MICROBENCH)
 
 
 def test_the_chip_s_figures_are_among_those_that_are_measured():
@@ -71,11 +77,11 @@ def test_a_measured_figure_is_what_its_csv_file_says(key):
     figure = FIGURES[key]
 
     assert figure.kind == "measured"
-    assert (figure.value, figure.at) == (DERIVED[key].value, DERIVED[key].at)
+    assert (figure.value, figure.at) == (derived()[key].value, derived()[key].at)
 
 
 def test_what_is_derived_and_not_taken_over_has_a_reason():
     """The file leaves such a figure assumed or fits it to something else, or has none."""
-    assert set(DERIVED) - set(MEASURED) == set(NOT_THE_FIGURE) | set(NO_TIME)
+    assert set(derived()) - set(MEASURED) == set(NOT_THE_FIGURE) | set(NO_TIME)
     assert {FIGURES[key].kind for key in NOT_THE_FIGURE} == {"assumed", "fitted"}
     assert not set(NO_TIME) & set(FIGURES)
