@@ -110,6 +110,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
+def tree(source: Path) -> ast.Module:
+    """Return the parsed text of a source."""
+    return ast.parse(source.read_text(encoding="utf-8"))
+
+
 def imported(source: Path) -> Iterator[str]:
     """
     Dotted names that a source imports, wherever in it the import stands, with the names taken from them.
@@ -117,7 +123,7 @@ def imported(source: Path) -> Iterator[str]:
     Raises:
         ValueError: An import is relative.
     """
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

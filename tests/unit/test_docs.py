@@ -192,7 +192,7 @@ def source_words():
     """Names and words of strings in the sources of gpusim, without their docstrings and comments."""
     words = set()
     for name, source in rooms.modules().items():
-        tree = ast.parse(source.read_text(encoding="utf-8"))
+        tree = rooms.tree(source)
         told_of = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         words |= set(name.split("."))
         for node in ast.walk(tree):

@@ -11,11 +11,8 @@ import pytest
 import rooms
 from PIL import Image
 
-TREES = {
-    source.relative_to(rooms.PACKAGE).as_posix(): ast.parse(source.read_text(encoding="utf-8"))
-    for source in rooms.modules().values()
-}
-FOLDERS = sorted({Path(name).parent.as_posix() for name in TREES})
+SOURCES = {source.relative_to(rooms.PACKAGE).as_posix(): source for source in rooms.modules().values()}
+FOLDERS = sorted({Path(name).parent.as_posix() for name in SOURCES})
 
 MOST_MODULES = 20
 MOST_LOOSE = 8
@@ -41,6 +38,11 @@ MAINLOOPS = {"attention", "flash", "multistage", "pipelined", "chained"}
 FEWEST_SENTENCES = 3
 
 
+def trees(folder=""):
+    """The parsed sources by name, or those of one folder."""
+    return {name: rooms.tree(source) for name, source in SOURCES.items() if name.startswith(folder)}
+
+
 def defined(tree):
     """Public names that a module defines at its top, each with whether it is a class or an alias of types."""
     for node in tree.body:
@@ -58,7 +60,7 @@ def defined(tree):
 def homes(*, of_types):
     """Name -> the modules that define it, where there is more than one."""
     found = defaultdict(list)
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for name, is_type in dict.fromkeys(defined(tree)):
             if is_type == of_types and name[0].isupper():
                 found[name].append(module)
@@ -70,7 +72,7 @@ def scenario_classes():
     """Names of the classes that a scenario, a problem or a kernel description is made of."""
     return {
         node.name
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if module.split("/")[0] in OWNERS
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and node.name.endswith(("Scenario", "Problem"))
@@ -110,7 +112,7 @@ def compared_strings(tree):
                     yield constants[part.id]
 
 
-OUTSIDE = [name for name in TREES if name.split("/")[0] not in OWNERS]
+OUTSIDE = [name for name in SOURCES if name.split("/")[0] not in OWNERS]
 
 
 def test_one_public_class_stands_under_one_name():
@@ -124,7 +126,7 @@ def test_one_public_constant_has_one_home():
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_room_has_at_most_twenty_modules(folder):
-    modules = [name for name in TREES if Path(name).parent.as_posix() == folder and Path(name).name != "__init__.py"]
+    modules = [name for name in SOURCES if Path(name).parent.as_posix() == folder and Path(name).name != "__init__.py"]
 
     assert len(modules) <= MOST_MODULES
 
@@ -133,8 +135,7 @@ def classes_of_the_core():
     """Its classes, by module and name."""
     return {
         f"{name.removeprefix(CORE)} {node.name}": node
-        for name, tree in TREES.items()
-        if name.startswith(CORE)
+        for name, tree in trees(CORE).items()
         for node in tree.body
         if isinstance(node, ast.ClassDef)
     }
@@ -184,10 +185,9 @@ def test_an_attribute_of_a_unit_is_read_by_few_others():
         if isinstance(method, ast.FunctionDef)
     }
     readers = defaultdict(set)
-    for name, tree in TREES.items():
-        if name.startswith(CORE):
-            for owner, attribute in set(read_of_others(tree)) - methods:
-                readers[owner, attribute].add(name)
+    for name, tree in trees(CORE).items():
+        for owner, attribute in set(read_of_others(tree)) - methods:
+            readers[owner, attribute].add(name)
 
     assert ("L2", "lines") in readers
     assert {
@@ -196,7 +196,7 @@ def test_an_attribute_of_a_unit_is_read_by_few_others():
 
 
 def test_few_modules_lie_loose():
-    assert len([name for name in TREES if "/" not in name]) <= MOST_LOOSE
+    assert len([name for name in SOURCES if "/" not in name]) <= MOST_LOOSE
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -208,12 +208,12 @@ def test_no_module_has_the_name_of_a_function_of_the_package(name):
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_outside_families_nothing_asks_of_which_class_a_scenario_is(name):
-    assert set(asked_classes(TREES[name])) & scenario_classes() == set()
+    assert set(asked_classes(rooms.tree(SOURCES[name]))) & scenario_classes() == set()
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_outside_families_nothing_compares_a_mainloops_name(name):
-    assert MAINLOOPS.isdisjoint(compared_strings(TREES[name]))
+    assert MAINLOOPS.isdisjoint(compared_strings(rooms.tree(SOURCES[name])))
 
 
 def test_the_rules_see_what_they_forbid():
@@ -236,7 +236,7 @@ def test_the_rules_see_what_they_forbid():
 
 @pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder != "."])
 def test_a_room_says_what_it_answers_its_face_and_what_it_never_knows(folder):
-    said = ast.get_docstring(TREES[f"{folder}/__init__.py"]) or ""
+    said = ast.get_docstring(rooms.tree(SOURCES[f"{folder}/__init__.py"])) or ""
     sentences = [sentence for sentence in " ".join(said.split()).split(". ") if sentence]
 
     assert len(sentences) >= FEWEST_SENTENCES
@@ -245,13 +245,12 @@ def test_a_room_says_what_it_answers_its_face_and_what_it_never_knows(folder):
 
 @pytest.mark.parametrize("folder", [folder for folder in FOLDERS if folder != "."])
 def test_what_a_rooms_docstring_names_is_there(folder):
-    said = ast.get_docstring(TREES[f"{folder}/__init__.py"]) or ""
+    said = ast.get_docstring(rooms.tree(SOURCES[f"{folder}/__init__.py"])) or ""
     named = {word.split(".")[-1] for word in re.findall(r"``([\w.]+)``", said)} - {"kernels_cuda", "cli"}
-    there = {Path(name).stem for name in TREES if name.startswith(f"{folder}/")}
-    for name, tree in TREES.items():
-        if name.startswith(f"{folder}/"):
-            there |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-            there |= {defined_name for defined_name, _ in defined(tree)}
+    there = {Path(name).stem for name in trees(f"{folder}/")}
+    for tree in trees(f"{folder}/").values():
+        there |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        there |= {defined_name for defined_name, _ in defined(tree)}
 
     assert named - there == set()
 

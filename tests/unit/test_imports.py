@@ -52,7 +52,7 @@ def wing_of(module):
 
 def imported_at_run_time(source):
     """Modules of gpusim that are imported whatever a type checker sees."""
-    tree = ast.parse(source.read_text(encoding="utf-8"))
+    tree = rooms.tree(source)
     for_types = {
         node
         for block in ast.walk(tree)
@@ -129,7 +129,7 @@ def test_a_family_is_named_by_the_registry_commands_and_the_laboratory():
 
 def imported_with_the_module(source):
     """Modules of gpusim that are imported as soon as the source is: neither inside a function nor for types only."""
-    tree = ast.parse(source.read_text(encoding="utf-8"))
+    tree = rooms.tree(source)
     later = {
         node
         for block in ast.walk(tree)
@@ -163,4 +163,4 @@ def test_a_family_imports_no_other_but_the_one_it_extends():
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_module_opens_with_a_docstring(name):
-    assert ast.get_docstring(ast.parse(SOURCES[name].read_text(encoding="utf-8")))
+    assert ast.get_docstring(rooms.tree(SOURCES[name]))
