@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from doubles.host_compiler import compile_for_host
 from slow import one_in
 
 from gpusim.cuda import timeline_format, trace_format
@@ -122,8 +123,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
     kernel = specialise_attention(asked, build, shape, **(changed or {}))
     warps = kernel.block_threads // 32
     program = folder / kernel.entry
-    command = ["g++", "-O0", "-w", *kernel.options, f"-I{kernel.include}", str(HOST_KERNEL), "-o", str(program)]
-    subprocess.run(command, check=True)
+    compile_for_host(HOST_KERNEL, [*kernel.options, f"-I{kernel.include}"], program)
     inputs = make_attention_tensors(asked, seed=1)
     output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     lse = np.full((problem.batch, problem.heads, problem.lse_length), np.nan, np.float32)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from doubles.host_compiler import compile_for_host
 from slow import one_in
 
 from gpusim.cuda import timeline_format, trace_format
@@ -240,8 +241,7 @@ def launch(  # noqa: PLR0917 (one for each thing that a launch is given)
 ) -> HostRun:
     blocks = recording.blocks
     program = folder / kernel.entry
-    command = ["g++", "-O0", "-w", *kernel.options, *defines, f"-I{kernel.include}", str(HOST_KERNEL)]
-    subprocess.run([*command, "-o", str(program)], check=True)
+    compile_for_host(HOST_KERNEL, [*kernel.options, *defines, f"-I{kernel.include}"], program)
     tensors = make_tensors(asked, seed=1)
     output = fresh_output(asked)
     source = tensors.source if tensors.source is not None else output[:0]

@@ -2,15 +2,7 @@
 // instructions wait for all their lanes, cp.async lands as late as its wait_group allows, and global memory is checked.
 #pragma once
 
-#include <ucontext.h>
-
-#include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <vector>
+#include "standard.hpp"
 
 #define GPUSIM_PTX_CUH  // these definitions stand in for kernels_cuda/ptx.cuh
 #define __global__
