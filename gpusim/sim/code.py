@@ -1,5 +1,5 @@
 """
-Defines the decoded code that the issue loop reads: instructions as integers, with every look-up done in advance.
+Defines decoded code: instructions as integers, with every table look-up of the issue loop done in advance.
 
 Each instruction is a ``Decoded`` record. It contains the wavefronts of a shared-memory access, which are the same in
 all CTAs.
@@ -33,20 +33,20 @@ THROTTLES = {PIPE: MATH_PIPE_THROTTLE, SHARED: MIO_THROTTLE, LDGSTS: MIO_THROTTL
 TENSOR_CORE = "tensor core"
 
 Wavefronts: TypeAlias = tuple[tuple[int, ...], ...]
-"""Wavefronts of one shared-memory access, indexed [ring slot][warp]; a single slot if all slots need the same."""
+"""Wavefronts of one shared-memory access, indexed [ring slot][warp]; one slot if all slots have equal wavefronts."""
 
 NOT_WATCHED = -1
 
 
 OUTPUT = -1
-"""First entry of the ``Target`` of an epilogue's access. It replaces the row of copies."""
+"""First entry of the ``Target`` of an epilogue's access, in place of the row of copies."""
 
 Target: TypeAlias = tuple[int, int, int, int]
 """
 Indices of a global access in a ``Footprint``.
 
-Either (row of copies, turn in the first trip, access, vec) of an operand's fetch, or (``OUTPUT``, row of outputs,
-access, 0) of an epilogue's access. A turn is the number of a fetch in the CTA's program.
+Either (row of copies, fetch number in the first trip, access, vec) of an operand's fetch, or (``OUTPUT``, row of
+outputs, access, 0) of an epilogue's access. A CTA's fetches are numbered in the order of its program.
 """
 
 
@@ -64,8 +64,8 @@ class Access(NamedTuple):
         is_load: True for a shared or global access that returns data.
         through_l1: True for an access with a tag lookup in the L1, such as cp.async.ca.
         zero_fills: True for a copy that writes zeros in lanes that are predicated off.
-        fills: True for a store to shared memory or an atomic, whose wavefronts the warp's next barrier waits for.
-        apart: Extra cycles of a copy's tag lookup, caused by the shared-memory lines that it fills.
+        fills: True for a store to shared memory or an atomic. The warp's next barrier waits for its wavefronts.
+        lookup_penalty: Extra cycles of a copy's tag lookup, caused by the shared-memory lines that it fills.
     """
 
     wavefronts: Wavefronts = ()
@@ -78,7 +78,7 @@ class Access(NamedTuple):
     through_l1: bool = False
     zero_fills: bool = False
     fills: bool = False
-    apart: int = 0
+    lookup_penalty: int = 0
 
 
 class Noted(NamedTuple):
@@ -89,7 +89,7 @@ class Noted(NamedTuple):
         activity: Index into ``Watch.activities``, or ``NOT_WATCHED``.
         k_tile: k tile in the first trip. For attention, the number of the key block in the order it is visited.
         k_group: k group; -1 if the activity has none.
-        opens_wait: Whether the warp begins to wait at this instruction.
+        opens_wait: Whether this instruction begins a wait of the warp.
     """
 
     activity: int = NOT_WATCHED
@@ -110,8 +110,8 @@ class Decoded(NamedTuple):
         interval: Cycles that the pipe is busy.
         latency: Cycles to the result without contention, for pipes and shared-memory accesses.
         stall: Least number of cycles until the warp's next issue.
-        gated: Whether anything besides the previous instruction's stall can delay it: scoreboards, commit groups, the
-            stores that an EXIT drains, the preceding split-K slice, or an instruction line to fetch.
+        gated: Whether it may have to wait for more than the previous instruction's stall: for scoreboards, commit
+            groups, the stores that an EXIT drains, the preceding split-K slice, or an instruction line.
         waits: Scoreboards that must be free.
         write: Scoreboard held until the result is written, or -1.
         read: Scoreboard held until the sources are read, or -1.
@@ -119,15 +119,16 @@ class Decoded(NamedTuple):
         is_branch: Whether the next instruction waits for this one's latency.
         registers: Registers that a memory instruction reads.
         dispatches: Whether it holds its SMSP's dispatch: an instruction of the pipe "mufu".
-        takes: Hundredths of a cycle by which its register reads delay an mma.sync beside it. For an mma.sync, its own
-            hundredths of a cycle beyond ``interval``.
+        mma_hundredths: Hundredths of a cycle by which its register reads delay a concurrent mma.sync. For an mma.sync:
+            hundredths of a cycle that it takes beyond ``interval``.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the preceding split-K slice.
         barrier: Number of the barrier, from 0.
         arrivals: Arrivals that complete a phase of the barrier; 0 where all warps of the CTA arrive.
-        meets: What it does at the barrier: ``ARRIVES``, ``WAITS``, or both.
-        expects: Bytes that the phase waits for besides arrivals, from this one on.
-        wavefronts, bytes, target, stage, pending, is_load, through_l1, zero_fills, fills, apart: See ``Access``.
+        meets: Action at the barrier: ``ARRIVES``, ``WAITS``, or both.
+        expects: Bytes that it adds to the bytes that the phase waits for.
+        wavefronts, bytes, target, stage, pending, is_load: See ``Access``.
+        through_l1, zero_fills, fills, lookup_penalty: See ``Access``.
         activity, k_tile, k_group, opens_wait: See ``Noted``.
     """
 
@@ -145,7 +146,7 @@ class Decoded(NamedTuple):
     is_branch: bool = False
     registers: int = 0
     dispatches: bool = False
-    takes: int = 0
+    mma_hundredths: int = 0
     joins: bool = False
     awaits: bool = False
     barrier: int = 0
@@ -161,7 +162,7 @@ class Decoded(NamedTuple):
     through_l1: bool = False
     zero_fills: bool = False
     fills: bool = False
-    apart: int = 0
+    lookup_penalty: int = 0
     activity: int = NOT_WATCHED
     k_tile: int = 0
     k_group: int = -1
@@ -224,7 +225,7 @@ class Assembly:
         return tuple(segment for role in self.roles for segment in role.segments)
 
     def with_segments(self, segments: Iterable[DecodedSegment]) -> "Assembly":
-        """Return the code whose segments are replaced, each by one of ``segments`` in the same order."""
+        """Return this code with its segments replaced by ``segments``, in the same order."""
         following = iter(segments)
         roles = [role._replace(segments=tuple(next(following) for _ in role.segments)) for role in self.roles]
         return replace(self, roles=tuple(roles))

@@ -56,34 +56,35 @@ def rows_of(log: Column, width: int) -> IntArray:
 
 CODE_LINES = (
     (
-        *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "waits", "write", "fetches"),
-        *("is_branch", "dispatches", "takes", "next_stop", "until_stop"),
+        *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "waits", "write", "icache_line"),
+        *("is_branch", "dispatches", "mma_hundredths", "next_stop", "cycles_to_stop"),
     ),
     (
-        *("read", "registers", "wave", "wave_slots", "row", "turn", "access", "vec", "ring_slot", "pending", "bytes"),
-        *("is_load", "through_l1", "zero_fills", "fills", "apart"),
+        *("read", "registers", "first_wavefront", "wavefront_slots", "row", "fetch_number", "access", "vec"),
+        *("ring_slot", "pending", "bytes", "is_load", "through_l1", "zero_fills", "fills", "lookup_penalty"),
     ),
     ("joins", "awaits", "activity", "chain", "order", "barrier", "arrivals", "meets", "expects"),
 )
 """
-The columns of instructions that the core reads, by the line of memory that has them.
+The columns of instructions that the core reads, grouped by cache lines of the host.
 
-The first line has those that every instruction is asked for, the second those of memory instructions, the third others.
-Each column is a
-field of ``code.Decoded``, or one of these:
+The first line has the columns that the core reads for every instruction, the second those of memory instructions, the
+third all others. Each column is a field of ``code.Decoded``, or one of these:
 
-- ``fetches``: ``Decoded.line``; ``ring_slot``: ``Decoded.stage``.
+- ``icache_line``: ``Decoded.line``; ``ring_slot``: ``Decoded.stage``.
 - ``waits``: Mask of scoreboards.
-- ``wave``, ``wave_slots``: First entry in ``Code.waves``, and the ring slots there, each with a warp after another.
-- ``row``, ``turn``, ``access``, ``vec``: ``code.Target``; of an epilogue's access row is -1, and ``turn`` its output.
-- ``next_stop``, ``until_stop``, ``chain``, ``order``: As ``next_stops`` and ``chains`` have them.
+- ``first_wavefront``, ``wavefront_slots``: Index of the first entry in ``Code.wavefronts``, and number of ring slots.
+  Each slot has an entry for each warp.
+- ``row``, ``fetch_number``, ``access``, ``vec``: ``code.Target``. For an epilogue's access, ``row`` is -1 and
+  ``fetch_number`` is the row of outputs.
+- ``next_stop``, ``cycles_to_stop``, ``chain``, ``order``: Results of ``next_stops`` and ``chains``.
 """
 
-_OF_OTHERS = frozenset({"next_stop", "until_stop", "chain", "order"})
-"""Columns that follow from those of other instructions."""
+_OF_OTHERS = frozenset({"next_stop", "cycles_to_stop", "chain", "order"})
+"""Columns that depend on other instructions, too."""
 
 INSTRUCTION_COLUMNS = tuple(name for names in CODE_LINES for name in names if name not in _OF_OTHERS)
-"""Columns that follow from an instruction itself."""
+"""Columns that depend on the instruction alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,10 @@ class Code:
     Instructions of all behaviours, one after another (``code.Decoded``), with the bounds of segments and programs.
 
     Attributes:
-        of: A column of each of ``INSTRUCTION_COLUMNS``.
+        of: The columns that ``INSTRUCTION_COLUMNS`` names, by name.
         waves: Wavefronts of shared-memory accesses.
-        first, end, trips, tiles: Of each segment: its first instruction, the one after its last, trips, k tiles a trip.
-        begins: Of each program and warp: its first segment, where the code of its role begins.
+        first, end, trips, tiles: For each segment: first instruction, end (exclusive), trips, k tiles of a trip.
+        begins: For each program and warp: its first segment, where the code of its role begins.
         warps_of: Warps of each program.
         warps: Most warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
@@ -103,7 +104,7 @@ class Code:
     """
 
     of: Mapping[str, Column]
-    waves: Column
+    wavefronts: Column
     first: Column
     end: Column
     trips: Column
@@ -125,10 +126,9 @@ def together(*columns: Column) -> "list[memoryview[int]]":
 
 def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
     """
-    Return the distance from each instruction to the next stop, and the cycles to it if nothing stalls.
+    Return for each instruction the distance to the next stop, in integers of the code's rows, and in stall-free cycles.
 
-    A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the segment. The distance
-    is counted in integers of the code's rows.
+    A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the segment.
     """
     port, stall, waits = code.of["port"], code.of["stall"], code.of["waits"]
     behind, cycles = zeros(len(stall), CODE_WIDTH), array("q", stall)
@@ -142,10 +142,14 @@ def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
 
 def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Column, Column, Column]:
     """
-    Return the chains of mma.sync: for each, how many follow it in its chain and its index; and the places of all.
+    Return the chains of mma.sync, as three columns.
 
-    The mma.sync of a chain wait only for the tensor core, have the same interval, and are at most one interval of issue
-    apart. Places are counted in integers of the code's rows.
+    The mma.sync of a chain wait only for the tensor core and have the same interval. Each can issue within one interval
+    after the one before.
+
+    Returns:
+        For each instruction: the number of mma.sync that follow it in its chain; the number of mma.sync before it.
+        Third, the indices of all mma.sync, in integers of the code's rows.
     """
     port, waits, interval = code.of["port"], code.of["waits"], code.of["interval"]
     count, order, places = zeros(len(port)), zeros(len(port)), zeros(0)
@@ -164,27 +168,27 @@ def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Col
 
 class CodeRows:
     """
-    The code in the form that the core reads: rows of ``CODE_WIDTH`` integers of 32 bits, each a cache line of the host.
+    The code in the form that the core reads: rows of ``CODE_WIDTH`` integers of 32 bits.
 
-    An instruction is the place of its row.
+    An instruction is identified by the index of its row's first integer.
 
     Attributes:
-        multiplies_at: As ``chains`` has it.
-        waves ... barriers: As in ``Code``; ``first`` and ``end`` are places of rows.
-        ... : A column of each name in ``CODE_LINES``. ``port`` is counted in integers of an SMSP's ports.
+        mma_places: Indices of all mma.sync (``chains``).
+        wavefronts ... barriers: As in ``Code``; ``first`` and ``end`` are indices of rows.
+        ... : A column of each name in ``CODE_LINES``. ``port`` is an offset in an SMSP's row.
     """
 
     def __init__(self, code: Code, ports: int) -> None:
         """Lay out the code for SMSPs with ``ports`` ports."""
         tensor = ports - TENSOR
         behind, cycles = next_stops(code, tensor)
-        chain, order, self.multiplies_at = chains(code, tensor, behind, cycles)
+        chain, order, self.mma_places = chains(code, tensor, behind, cycles)
         port = array("q", [port * PORT_WIDTH for port in code.of["port"]])
-        of_others = {"next_stop": behind, "until_stop": cycles, "chain": chain, "order": order}
+        of_others = {"next_stop": behind, "cycles_to_stop": cycles, "chain": chain, "order": order}
         columns = {**code.of, **of_others, "port": port}
         for names in CODE_LINES:
             vars(self).update(zip(names, together(*(columns[name] for name in names)), strict=True))
-        self.waves, self.trips, self.tiles = code.waves, code.trips, code.tiles
+        self.wavefronts, self.trips, self.tiles = code.wavefronts, code.trips, code.tiles
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
         self.begins, self.warps_of, self.warps, self.lines = code.begins, code.warps_of, code.warps, code.lines
@@ -201,19 +205,21 @@ class Data:
     """
     The programs and memory accesses of CTAs. CTAs are numbered from 0 in the order in which they are handed out.
 
+    An L2 status says which part of a request waits for DRAM, misses, and is looked up (``footprint.L2Status``).
+
     Attributes:
         program: Program of each CTA.
-        follows, followed: For each CTA: the CTA whose stores its epilogue waits for, and the CTA that waits for it, or
-            -1.
+        follows, followed: For each CTA: the CTA whose stores its epilogue waits for, and the CTA that waits for its own
+            stores; -1 if there is none.
         rows, outputs: Rows of copies, and of other global accesses, of a CTA.
         row_fetch, row_status: For each CTA and row of copies, its first entry among fetches and among statuses.
         row_output: For each CTA and output, its first request. Requests are ordered by access and warp.
         output_line: For each CTA and output, the line of its tensor that its requests' lines count from.
         found_slow, found_missed: For each CTA and output, its L2 status, per mille.
-        found_first: For each CTA and output, whether it is read for the first time since it was written, 1 or 0.
+        found_first: For each CTA and output, 1 for the first read after the data was written, else 0.
         pattern, fetch_line: For each fetch: its pattern, and the line from which the pattern's lines count.
         slow, shared, looked: L2 status of fetches, as in ``footprint.L2Status``.
-        brought: For each status, the lines that the chip reads from DRAM for each line that a sample misses, per mille.
+        brought: For each status, lines that the chip reads from DRAM for each line that misses in a sample, per mille.
         request, vecs: For each pattern: its first request, and the requests of one access. Requests are ordered by
             access, vec and warp.
         asked, touched: For each request of an instruction: its sectors, and its first line request. ``touched`` has one
@@ -221,7 +227,7 @@ class Data:
         l1_wavefronts: For each request of an instruction: its wavefronts in the L1; 0 for copies around the L1.
         line, mask: For each line request: the number of its line, and the mask of its sectors.
         cached: Whether some access looks up the L1.
-        simulates_l2: Whether the L2's lines are simulated; otherwise hits follow from the statuses.
+        simulates_l2: Whether the L2's lines are simulated; otherwise the statuses give the hits.
     """
 
     program: Column

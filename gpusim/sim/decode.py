@@ -246,7 +246,7 @@ class _Decoder:
             is_branch=instruction.pipe == "branch" and not loads_constants,
             registers=_registers(instruction.opcode),
             dispatches=instruction.pipe == "mufu" and kind == PIPE,
-            takes=self._takes(instruction, kind, is_load=access.is_load),
+            mma_hundredths=self._mma_hundredths(instruction, kind, is_load=access.is_load),
             joins=kind != PIPE or instruction.pipe in _VARIABLE or instruction.opcode.startswith(_CONSTANT_LOAD),
             awaits=awaits,
             **access._replace(latency=latency or access.latency)._asdict(),
@@ -299,7 +299,7 @@ class _Decoder:
             latency += self.machine.pipes["uniform"].latency or 0
         return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)
 
-    def _takes(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
+    def _mma_hundredths(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
         """
         Return the hundredths of a cycle by which an instruction delays an mma.sync beside it.
 
@@ -334,7 +334,7 @@ class _Decoder:
                     stage=stage,
                     through_l1=cache == "ca",
                     zero_fills=zfill,
-                    apart=self._apart(step),
+                    lookup_penalty=self._lookup_penalty(step),
                 )
             case ops.StoreTile():
                 return Access(wavefronts=self._in_ring(step), stage=op.stage, fills=True)
@@ -366,7 +366,7 @@ class _Decoder:
         """Return the row of the footprint's copies that a step belongs to, and its turn."""
         return self.lanes.target(step)[0], self.kernel.turn(step, self.behaviour)
 
-    def _apart(self, step: Any) -> int:
+    def _lookup_penalty(self, step: Any) -> int:
         """
         Return the extra cycles of a copy's tag lookup if all lines that it fills are of one class.
 

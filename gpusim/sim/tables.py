@@ -20,7 +20,7 @@ from gpusim.units import LINE_BITS
 
 _NOTHING_KNOWN = np.zeros((0, 3), dtype=np.int64)
 
-_TARGET = ("row", "turn", "access", "vec")
+_TARGET = ("row", "fetch_number", "access", "vec")
 """Columns of ``code.Target``."""
 
 
@@ -56,23 +56,23 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
     ends = [0]
     for segment in segments:
         ends.append(ends[-1] + len(segment.code))
-    waves: list[int] = []
-    first_wave: dict[Any, int] = {}
-    for wavefronts in dict.fromkeys(fields["wavefronts"]):
-        first_wave[wavefronts] = len(waves)
-        for slot in wavefronts or ((),):
-            waves += [*slot, *[0] * (warps - len(slot))]
+    wavefronts: list[int] = []
+    first_of: dict[Any, int] = {}
+    for access in dict.fromkeys(fields["wavefronts"]):
+        first_of[access] = len(wavefronts)
+        for slot in access or ((),):
+            wavefronts += [*slot, *[0] * (warps - len(slot))]
     made = {
         **dict(zip(_TARGET, zip(*fields["target"], strict=True), strict=True)),
-        "fetches": fields["line"],
+        "icache_line": fields["line"],
         "ring_slot": fields["stage"],
         "waits": [sum(1 << board for board in boards) for boards in fields["waits"]],
-        "wave": [first_wave[wavefronts] for wavefronts in fields["wavefronts"]],
-        "wave_slots": [max(1, len(wavefronts)) for wavefronts in fields["wavefronts"]],
+        "first_wavefront": [first_of[access] for access in fields["wavefronts"]],
+        "wavefront_slots": [max(1, len(access)) for access in fields["wavefronts"]],
     }
     return Code(
         of={name: column(made.get(name) or fields[name]) for name in INSTRUCTION_COLUMNS},
-        waves=column(waves),
+        wavefronts=column(wavefronts),
         first=column(ends[:-1]),
         end=column(ends[1:]),
         trips=column(segment.trips for segment in segments),
@@ -97,7 +97,7 @@ def _begins(programs: Sequence[Assembly], warps: int) -> list[int]:
 
 
 class TouchingKernel(KernelCtas, KernelData, Protocol):
-    """What the tables ask of a kernel: its CTAs, their data, and the lanes that reach them (``KernelSchedule``)."""
+    """The kernel that the tables read: its CTAs, their data, and the lanes that access it (``KernelSchedule``)."""
 
     copied: ClassVar[tuple[str, ...]]
 
@@ -106,18 +106,18 @@ class TouchingKernel(KernelCtas, KernelData, Protocol):
         ...
 
     def missing_work(self, block: int) -> str:
-        """Return what an idle CTA lacks, such as "no tile"; empty for a CTA with work."""
+        """Return the reason why a CTA has no work, such as "no tile"; empty for a CTA with work."""
         ...
 
 
 class _Output(NamedTuple):
     """
-    A row of outputs of one CTA, from which those of all alike follow.
+    A row of outputs of one CTA. Rows of CTAs with equal access patterns differ only in their base.
 
     Attributes:
-        request: Its first request; requests are ordered by access and warp.
-        line: Line of its tensor that their lines count from.
-        base: Its base (``CtaLanes.output_bases``).
+        request: First request of the row; requests are ordered by access and warp.
+        line: Line of the tensor from which the requests' lines are counted.
+        base: Base of the row (``CtaLanes.output_bases``).
         bits: Width of an element.
     """
 
@@ -135,7 +135,7 @@ class DataTables:
         kernel: The kernel whose CTAs they are.
         warps: Largest number of warps of a CTA.
         walk: Hits and misses in the L2; None if the L2 itself is simulated.
-        first_wave: Number of CTAs that run at once on the whole chip.
+        first_wave: Number of CTAs in a wave: those that run at once on the whole chip.
     """
 
     def __init__(self, kernel: TouchingKernel, warps: int, walk: L2Walk | None, first_wave: int) -> None:
@@ -227,7 +227,7 @@ class DataTables:
         walked, lanes = kernel.walked(cta), self._lanes.cta(block)
         if self._tensors is None:
             self._tensors = [kernel.tensor_of(row) for row in range(len(lanes.fetches()))] if kernel.copied else []
-        # The walk already knows the hits of each wave, so the lines of different waves are kept apart.
+        # The walk gives the hits of each wave of CTAs, so each wave has lines of its own.
         wave = 0 if self._walk is None else cta // self._first_wave
         keys = [(row, walked[tensor], wave) for row, tensor in enumerate(self._tensors)]
         if any(key not in self._fetches for key in keys):
@@ -271,7 +271,7 @@ class DataTables:
         return tensor, operand.bits, operand.access_bytes, copy_table(operand), not self._kernel.cached_in_l1(row)
 
     def _fetched(self, row: int, fetches: Fetches, lanes: CtaLanes[Any], wave: int) -> int:
-        """Add the fetches of one row, and return the first one's number. Only one of like fetches is evaluated."""
+        """Add the fetches of one row; return the first one's number. One of several like fetches is evaluated."""
         columns, (tensor, bits, access_bytes, table, around) = self._columns, self._row(row)
         first_line = tensor * TENSOR_STRIDE + wave * WAVE_STRIDE
         first = len(columns["pattern"])
@@ -283,7 +283,7 @@ class DataTables:
             for alike, place in places.items():
                 access = lanes.fetched(row, int(fetches.number[place]))
                 line, pattern = self._patterns.copies(access, table, access_bytes, around_l1=around)
-                # A fetch that touches nothing requests no line.
+                # A fetch without accesses requests no line.
                 known[alike] = self._number(pattern), -1 if line is None else line, fetches.base[place]
             pattern_of, line_of, at = known[fetches.alike].T
             lines = np.where(line_of < 0, 0, line_of + (fetches.base - at) * bits // LINE_BITS)
@@ -321,11 +321,11 @@ class DataTables:
             columns["mask"].extend([mask for _, mask in lines])
 
     def _output(self, row: GlobalRow, base: int) -> _Output:
-        """Return where a row of outputs lies that has a base; its requests are added where they are new."""
+        """Return a row of outputs with its base, and add its requests if they are new."""
         first, requests = self._patterns.output(row)
         if id(requests) not in self._outputs:
             self._outputs[id(requests)] = len(self._columns["asked"])
             for warps in requests:
                 self._add(warps, [0] * len(warps))
-        # Where nothing is touched, no line is asked for.
+        # A row without accesses requests no line.
         return _Output(self._outputs[id(requests)], first or 0, base, row.bits)

@@ -41,7 +41,7 @@ def mma(machine: Machine, name: str, chains: int, cycles: Sequence[int] = ()) ->
     spec = machine.tensor[name]
     beyond = 0 if spec.beyond is None else spec.beyond.percent
     port = len(pipe_names(machine)) - 1
-    one = Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True, takes=beyond)
+    one = Decoded(PIPE, port, THROTTLES[PIPE], spec.interval, spec.latency, gated=True, mma_hundredths=beyond)
     return tuple(one._replace(stall=stall) for stall in cycles) or _chains(one, chains)
 
 

@@ -3,22 +3,22 @@ The barriers of each SM: arrivals, pending bytes, phases, and the warps that wai
 
 In silicon: an SM has one barrier unit, with sixteen named barriers for each CTA; since sm_80 CTAs have further barriers
 in shared memory (mbarrier). BAR.SYNC arrives and waits, BAR.ARV only arrives. A phase is complete when the expected
-number of warps has arrived and no expected byte is pending. BAR.SYNC.DEFER_BLOCKING lets its warp go on: arithmetic and
-mma.sync issue before the release; the first memory instruction, branch, load of a constant or barrier waits (D32).
+number of warps has arrived and no expected byte is pending. After a BAR.SYNC.DEFER_BLOCKING a warp still issues
+arithmetic and mma.sync. Its next memory instruction, branch, load of a constant or barrier waits for the release (D32).
 Figures: ``barrier_base``, ``barrier_per_warp``.
-State: when the unit is free; for each CTA slot and barrier the arrivals, the expected arrivals, the phase, the pending
-bytes and the waiting warps in order; for each warp and barrier the phase that the warp waits for next.
-Timing: the unit takes one arrival every ``barrier_per_warp`` cycles, whichever CTA it is of; bytes that arrive count as
-an arrival. ``barrier_base`` cycles after the last one the waiting warps are released, in the order of their waits.
+State: the cycle at which the unit is free; for each CTA slot and barrier the arrivals, the expected arrivals, the
+phase, the pending bytes and the waiting warps in order; for each warp and barrier the phase that the warp waits for.
+Timing: the unit takes one arrival of any CTA every ``barrier_per_warp`` cycles; bytes that arrive count as an arrival.
+``barrier_base`` cycles after the last arrival the waiting warps are released, in the order of their waits.
 
 >>> from doubles.by_hand import quiet
 >>> chip = quiet()
 >>> chip.hand(sm=0, cta=0, at=0, observed=0)
 >>> chip.warps.launch(slot=0, at=0)
 >>> from gpusim.sim.core.constants import WARP_WIDTH
->>> [chip.barriers.meet(number * WARP_WIDTH, at=10) for number in range(3)]
+>>> [chip.barriers.issue(number * WARP_WIDTH, at=10) for number in range(3)]
 [False, False, True]
->>> chip.warps.barred[0] == 10 + 3 * chip.barriers.each + chip.barriers.base, chip.barriers.phase[0]
+>>> chip.warps.release_at[0] == 10 + 3 * chip.barriers.each + chip.barriers.base, chip.barriers.phase[0]
 (True, 1)
 """
 
@@ -38,7 +38,7 @@ class Barriers:
     """
     The barrier units of all SMs.
 
-    Columns hold the state of all barriers, ``per_cta`` for each CTA slot. ``place`` is the index of a barrier in them.
+    Columns hold the state of all barriers, ``per_cta`` for each CTA slot. A barrier's ``place`` is its index in them.
     """
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, sms: int) -> None:
@@ -47,8 +47,8 @@ class Barriers:
 
         Args:
             figures: The machine's figures.
-            code: The code: which barrier an instruction uses, how, and which instructions wait for a release.
-            warps: The warps that arrive.
+            code: The code of all CTAs, with the barrier and the action of each barrier instruction.
+            warps: The warps of all SMs.
             sms: Number of simulated SMs.
         """
         self.base, self.each = figures.barrier_base, figures.barrier_per_warp
@@ -56,12 +56,16 @@ class Barriers:
         self.barrier, self.arrivals, self.meets, self.expects = code.barrier, code.arrivals, code.meets, code.expects
         self.record, self.number = self.warps.record, self.warps.number
         self.at, self.slot, self.cta = self.warps.at, self.warps.slot, self.warps.cta
-        self.barred, self.held, self.watched = self.warps.barred, self.warps.held, self.warps.watched
+        self.release_at, self.at_barrier, self.watched = (
+            self.warps.release_at,
+            self.warps.at_barrier,
+            self.warps.watched,
+        )
         self.free, rows = zeros(sms), len(self.cta) * self.per_cta
         self.arrived, self.expected, self.phase, self.pending = zeros(rows), zeros(rows), zeros(rows), zeros(rows)
-        # When the unit has taken the last arrival or bytes of the current phase; when the previous phase was released.
+        # The cycle of the current phase's last arrival, and the cycle of the previous phase's release.
         self.last_arrival, self.released = zeros(rows), zeros(rows)
-        self.waiting, self.waiters, self.awaited = zeros(rows), zeros(rows * code.warps), zeros(rows * code.warps)
+        self.waiting, self.waiters, self.awaited_phase = zeros(rows), zeros(rows * code.warps), zeros(rows * code.warps)
 
     def reset(self, slot: int) -> None:
         """Reset all barriers of a slot to their first phase, when a CTA is launched."""
@@ -70,21 +74,21 @@ class Barriers:
             self.arrived[place] = self.expected[place] = self.phase[place] = self.pending[place] = 0
             self.last_arrival[place] = self.released[place] = self.waiting[place] = 0
             for own in range(place * most, (place + 1) * most):
-                self.awaited[own] = 0
+                self.awaited_phase[own] = 0
 
-    # --- what instructions do ---
+    # --- instructions ---
 
-    def meet(self, warp: int, at: int) -> bool:
+    def issue(self, warp: int, at: int) -> bool:
         """
         Issue a warp's barrier instruction; return whether it completes a phase.
 
-        A barrier does not wait for the warp's stores and copies. After an arrival the warp's next wait, in this
-        instruction or a later one, is for the phase in which it arrived.
+        A barrier does not wait for the warp's stores and copies. The wait that follows an arrival, in the same
+        instruction or a later one, is for the phase of that arrival.
         """
         code = self.at[warp]
         place, does = self.slot[warp] * self.per_cta + self.barrier[code], self.meets[code]
         if does & ARRIVES:
-            self.awaited[place * self.warps.most_warps + self.number[warp]] = self.phase[place]
+            self.awaited_phase[place * self.warps.most_warps + self.number[warp]] = self.phase[place]
         if does & WAITS:
             self.wait(warp, place)
         if not does & ARRIVES:
@@ -94,29 +98,29 @@ class Barriers:
             self.expected[place] = self.warps.warps_of[self.warps.program[self.cta[self.slot[warp]]]]
         self.pending[place] += self.expects[code]
         self.arrived[place] += 1
-        return self.take(place, at)
+        return self.count_arrival(place, at)
 
     def wait(self, warp: int, place: int) -> None:
         """
         Make a warp wait for a phase of a barrier.
 
-        If the warp has arrived since its last wait, it waits for the phase of that arrival. Else it waits for the phase
-        after the one that it last waited for. If the phase is complete already, it is the last complete one, and the
-        warp goes on at its release. Else the warp is blocked.
+        A warp that has arrived since its last wait waits for the phase of that arrival. Any other warp waits for the
+        phase after the one that it waited for last. If that phase is complete already, it is the latest complete phase,
+        and the warp resumes at its release. Otherwise the warp waits until ``release``.
         """
         most = self.warps.most_warps
         own = place * most + self.number[warp]
-        self.awaited[own] += 1
-        if self.awaited[own] <= self.phase[place]:
-            self.barred[warp] = self.released[place]
+        self.awaited_phase[own] += 1
+        if self.awaited_phase[own] <= self.phase[place]:
+            self.release_at[warp] = self.released[place]
             return
-        self.barred[warp] = NEVER
+        self.release_at[warp] = NEVER
         self.waiters[place * most + self.waiting[place]] = warp
         self.waiting[place] += 1
 
     def complete_bytes(self, slot: int, barrier: int, size: int, at: int) -> bool:
         """
-        Take bytes that have arrived off a barrier's pending bytes; return whether they complete a phase.
+        Subtract bytes that have arrived from a barrier's pending bytes; return whether they complete a phase.
 
         Args:
             slot: The CTA's slot.
@@ -126,7 +130,7 @@ class Barriers:
         """
         place = slot * self.per_cta + barrier
         self.pending[place] -= size
-        return self.take(place, at)
+        return self.count_arrival(place, at)
 
     def awaited_phases(self) -> "list[tuple[int, int, int, int, int, list[int]]]":
         """
@@ -147,8 +151,8 @@ class Barriers:
 
     # --- phases ---
 
-    def take(self, place: int, at: int) -> bool:
-        """Take an arrival, or bytes, at a barrier; release its warps and return True if this completes the phase."""
+    def count_arrival(self, place: int, at: int) -> bool:
+        """Process an arrival, or bytes, at a barrier. If they complete the phase, release its warps and return True."""
         sm = place // (self.per_cta * self.warps.slots)
         self.free[sm] = max(at, self.free[sm]) + self.each
         self.last_arrival[place] = max(self.last_arrival[place], self.free[sm])
@@ -169,30 +173,30 @@ class Barriers:
 
     def release(self, warp: int, at: int) -> None:
         """Release a warp from its barrier at a cycle; a blocked warp becomes eligible again."""
-        self.barred[warp] = at
-        if not self.held[warp]:
+        self.release_at[warp] = at
+        if not self.at_barrier[warp]:
             return
-        self.held[warp] = 0
-        self.join(warp, self.at[warp])
+        self.at_barrier[warp] = 0
+        self.wait_for_release(warp, self.at[warp])
         self.warps.unblock(warp)
         if self.awaits[self.at[warp]]:
             self.warps.await_slice(warp)
 
-    def join(self, warp: int, code: int) -> None:
+    def wait_for_release(self, warp: int, code: int) -> None:
         """
-        Make a warp's next instruction wait for the barrier's release, if it is of a kind that does (D32).
+        Make a warp's next instruction wait for the barrier's release, unless it may issue before the release (D32).
 
         The warp is blocked if the cycle of the release is not known yet.
         """
         if not self.joins[code]:
             return
-        if self.barred[warp] == NEVER:
+        if self.release_at[warp] == NEVER:
             self.warps.block(warp)
-            self.held[warp] = 1
+            self.at_barrier[warp] = 1
             return
-        self.warps.wait_until(warp, self.barred[warp], BARRIER)
+        self.warps.wait_until(warp, self.release_at[warp], BARRIER)
         if self.watched[warp]:
-            at = max(self.barred[warp], self.warps.stalled[warp])
+            at = max(self.release_at[warp], self.warps.stalled[warp])
             self.record.note(warp, RELEASED, 0, at, at, at)
-        self.barred[warp] = 0
+        self.release_at[warp] = 0
         self.warps.fetch(warp)

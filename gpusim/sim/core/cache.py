@@ -1,11 +1,11 @@
 """
-Tags of a cache: which lines and sectors it holds, and which line it evicts next.
+Tags of a cache: the lines and sectors that it holds, and the line that it evicts next.
 
-In silicon: the tag array of an L1 or of the L2, with LRU replacement. ``Lines`` is that array, line by line.
-``Granules`` is the L2 of the walk that finds a sample's hits: it has no timing, and replaces granules, which are all
-that a kernel touches at once (D14).
+In silicon: the tag array of an L1 or of the L2, with LRU replacement. ``Lines`` simulates it line by line. ``Granules``
+is a coarser L2 without timing, for the walk that finds a sample's hits. It evicts whole granules: a granule is the data
+that a kernel accesses together (D14).
 Figures: the number of lines, or of bytes, that the cache holds.
-State: ``Lines`` has slots in a hash table, and a log of their uses. ``Granules`` is a ring in order of use.
+State: ``Lines`` is a hash table of slots with a log of their uses. ``Granules`` is a ring in order of use.
 Timing: none. ``Lines`` stores for each line the cycle at which its data arrives.
 
 >>> lines = Lines(2)
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import pages
 from gpusim.sim.core.constants import (
-    APART,
     BUCKETS_A_LINE,
     GRANULE_WIDTH,
     NEIGHBOURS,
     PLACE_BITS,
     SLOT_WIDTH,
+    TENSOR_BUCKETS,
     USES_A_LINE,
 )
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 
 def sectors_in(mask: int) -> int:
-    """Return the number of sectors in the mask of a line's four sectors."""
+    """Return the number of sectors in a mask of a line's four sectors."""
     return (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
 
 
 def parts_in(mask: int) -> int:
-    """Return the number of parts in the mask of a granule's parts, which are at most sixteen."""
+    """Return the number of parts in a mask of a granule's parts, of which there are at most sixteen."""
     pairs = mask - (mask >> 1 & 0x5555)
     fours = (pairs & 0x3333) + (pairs >> 2 & 0x3333)
     eights = fours + (fours >> 4) & 0x0F0F
@@ -48,7 +48,7 @@ def parts_in(mask: int) -> int:
 
 
 def parity(ones: int) -> int:
-    """Return the parity of a 64-bit number, usually a line's: 1 if it has an odd number of ones, else 0."""
+    """Return the parity of a 64-bit number: 1 if it has an odd number of ones, else 0."""
     ones ^= ones >> 32
     ones ^= ones >> 16
     ones ^= ones >> 8
@@ -59,17 +59,17 @@ def parity(ones: int) -> int:
 
 class Granules:
     """
-    Content of an L2 whose hits are found without timing: granules, and which of their parts it holds.
+    An L2 without timing that holds parts of granules.
 
-    A granule is the unit of eviction; the least recently used one is evicted. The granules that are held form a ring in
-    order of use. Its sentinel is the row behind those of all granules.
+    A granule is the unit of eviction: the least recently used one is evicted whole. The granules in the L2 form a ring
+    in order of use. The ring's sentinel is the last row of the columns.
     """
 
     def __init__(self, capacity: int, count: int) -> None:
-        """Build an L2 of ``capacity`` bytes for ``count`` granules. A granule larger than that is held alone."""
+        """Build an L2 of ``capacity`` bytes for ``count`` granules. A granule above that capacity is held alone."""
         slots = pages(GRANULE_WIDTH * (count + 1))
         self.parts, self.size, self.older, self.newer = slots, slots[1:], slots[2:], slots[3:]
-        self.turn, self.touched, self.coming = slots[4:], slots[5:], slots[6:]
+        self.step, self.touched, self.coming = slots[4:], slots[5:], slots[6:]
         self.capacity, self.end = capacity, GRANULE_WIDTH * count
         self.older[self.end] = self.newer[self.end] = self.end
         self.held = self.count = 0
@@ -80,7 +80,7 @@ class Granules:
         self.newer[older], self.older[newer] = newer, older
 
     def touch(self, granule: int, parts: int, size: int) -> int:
-        """Touch parts of a granule, each of ``size`` bytes, and make it the newest; return the missing parts."""
+        """Access parts of a granule, each of ``size`` bytes, and make it the newest; return the missing parts."""
         at = GRANULE_WIDTH * granule
         known = self.parts[at]
         missing = parts & ~known
@@ -104,26 +104,26 @@ class Granules:
         return missing
 
     def walk(
-        self, touched: "Sequence[memoryview[int]]", turn_of: "memoryview[int]", found: "Sequence[memoryview[int]]"
+        self, touched: "Sequence[memoryview[int]]", step_of: "memoryview[int]", found: "Sequence[memoryview[int]]"
     ) -> None:
         """
-        Touch granules one after another, and add the bytes that each row requests, misses and so on to ``found``.
+        Access granules one after another, and add up their requested and missing bytes in the rows of ``found``.
 
         Args:
-            touched: Columns of equal length, one entry for each touch: its row in ``found``, the granule, the mask of
+            touched: Columns of equal length, one entry for each access: its row in ``found``, the granule, the mask of
                 its parts, and the size of a part in bytes.
-            turn_of: Turn of each row: a step of the walk, at least 1. A granule records the parts that are touched and
-                missed in one turn. The first touch in another turn clears this record.
-            found: Columns of bytes by row: requested; missing; missing now or earlier in this turn; touched for the
-                first time in this turn.
+            step_of: Step of the walk that each row belongs to, at least 1. A granule records the parts that are
+                accessed and missed in one step. The first access in another step clears this record.
+            found: Columns of bytes by row: requested; missing; missing now or earlier in this step; accessed for the
+                first time in this step.
         """
         row_of, granule_of, parts_of, size_of = touched
         asked, missed, slow, fresh = found
         for one in range(len(row_of)):
             row, granule, parts, size = row_of[one], granule_of[one], parts_of[one], size_of[one]
             at = GRANULE_WIDTH * granule
-            if self.turn[at] != turn_of[row]:
-                self.turn[at], self.touched[at], self.coming[at] = turn_of[row], 0, 0
+            if self.step[at] != step_of[row]:
+                self.step[at], self.touched[at], self.coming[at] = step_of[row], 0, 0
             missing = self.touch(granule, parts, size)
             self.coming[at] |= missing
             asked[row] += parts_in(parts) * size
@@ -135,10 +135,10 @@ class Granules:
 
 class Lines:
     """
-    Lines of a cache, with the sectors held and the cycle at which each line arrives: a hash table and a log of uses.
+    Lines of a cache, each with its sectors and the cycle at which its data arrives.
 
-    Each use of a line is logged. A log entry is stale if its line was used again later. The search for a victim skips
-    stale entries, and a full log drops them.
+    The lines are slots of a hash table. A log records each use of a line. A log entry is stale if its line was used
+    again later. The search for a victim skips stale entries, and a full log drops them.
     """
 
     def __init__(self, most: int) -> None:
@@ -148,12 +148,12 @@ class Lines:
             buckets *= 2
         self.mask = buckets - 1
         self.head = pages(buckets)  # first slot of each bucket, plus 1; 0 if the bucket is empty
-        # The integers of a slot lie side by side, because most of them are used when a line is found.
+        # The integers of a slot are neighbours in memory, because a lookup that hits uses most of them.
         slots = pages(SLOT_WIDTH * (most + 2))
         self.line, self.chain, self.use, self.held, self.ready = slots, slots[1:], slots[2:], slots[3:], slots[4:]
-        # ``L2`` uses the first three columns, ``L2Sampled`` the second three. They share memory: no cache serves both.
+        # ``L2`` uses the first three columns, ``L2Sampled`` the last three. They share memory: no cache serves both.
         self.dirty, self.seen, self.crossed = slots[5:], slots[6:], slots[7:]
-        self.asker, self.lands, self.pending = slots[5:], slots[6:], slots[7:]
+        self.requester, self.lands, self.pending = slots[5:], slots[6:], slots[7:]
         self.free, self.fresh, self.count = -1, 0, 0
         self.room = USES_A_LINE * (most + 2)
         self.log, self.oldest, self.uses = pages(self.room), 0, 0
@@ -163,11 +163,10 @@ class Lines:
         Return the hash bucket of a line.
 
         The hash uses all bits of the line's number, because lines of different tensors, or of different waves of CTAs,
-        may differ in high bits only. Neighbouring lines, which are used soon after one another, have neighbouring
-        buckets. Lines of different tensors and waves lie apart.
+        may differ in high bits only. Neighbouring lines are used together, so they have neighbouring buckets.
         """
         block = line >> NEIGHBOURS
-        spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * APART
+        spread = (block ^ block >> PLACE_BITS) + (block >> 2 * PLACE_BITS) * TENSOR_BUCKETS
         return (spread << NEIGHBOURS | line & (1 << NEIGHBOURS) - 1) & self.mask
 
     def lookup(self, line: int) -> int:

@@ -1,11 +1,10 @@
 """
-The calendar of the core: a queue of events, each an SMSP that looks for an instruction or a CTA slot that launches.
+The calendar of the core: a queue of events. An event is an SMSP that wakes to issue, or a CTA slot that launches.
 
-In silicon: nothing; each SMSP looks for an instruction in every cycle. Here an SMSP sleeps until one of its warps can
-issue.
+In silicon: nothing. A scheduler looks for an instruction in every cycle; a simulated SMSP sleeps until one of its warps
+can issue.
 Figures: none.
-State: for each half cycle of the current turn of ``TURN`` half cycles a ring of events, and one ring of all later
-events.
+State: a timing wheel with a ring of events for each of the next ``WHEEL`` half cycles, and one ring of later events.
 Timing: events of one half cycle are taken in the order in which they were scheduled.
 
 >>> calendar = Calendar([zeros(3) for _ in range(4)])
@@ -18,7 +17,7 @@ Timing: events of one half cycle are taken in the order in which they were sched
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import TURN, TURN_MASK
+from gpusim.sim.core.constants import WHEEL, WHEEL_MASK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,20 +27,20 @@ if TYPE_CHECKING:
 
 class Calendar:
     """
-    Events in order of time, and events of one time in the order in which they were scheduled.
+    A queue of events in order of time. Events of one time keep the order in which they were scheduled.
 
-    Times are half cycles; ``cycle`` is the cycle of the event taken last. An event has at most one scheduled time.
+    Times are half cycles. ``cycle`` is the cycle of the event taken last. An event has at most one scheduled time.
 
-    Time is divided into turns of ``TURN`` half cycles. Each half cycle of the current turn has a ring of events. All
-    later events wait in one ring, which is sorted into rings by time when the turn is over. No event is scheduled
-    before the current turn.
+    The queue is a timing wheel: each of its ``WHEEL`` half cycles has a ring of events. Events beyond the wheel wait in
+    one ring. When the wheel is empty it advances, and these events are sorted into its rings. No event is scheduled
+    before the wheel's first half cycle.
     """
 
     def __init__(self, columns: "Sequence[Column | memoryview[int]]") -> None:
         """Build an empty calendar on four columns of zeros; an event is identified by its index in them."""
-        self.last_of = zeros(TURN + 1, -1)  # the last event of each time's ring, -1 where there is none
+        self.last_of = zeros(WHEEL + 1, -1)  # the last event of each time's ring, -1 where there is none
         self.due, self.before, self.after, self.listed = columns
-        self.now, self.turn_end, self.cycle = 0, TURN, 0
+        self.now, self.wheel_end, self.cycle = 0, WHEEL, 0
         self.count, self.later = 0, 0
 
     def schedule(self, event: int, due: int) -> None:
@@ -56,7 +55,7 @@ class Calendar:
     def ring_of(self, event: int) -> int:
         """Return the index of the ring that a scheduled event is in."""
         due = self.due[event]
-        return due & TURN_MASK if due < self.turn_end else TURN
+        return due & WHEEL_MASK if due < self.wheel_end else WHEEL
 
     def append(self, event: int) -> None:
         """Add an event to the end of its ring."""
@@ -71,7 +70,7 @@ class Calendar:
         self.last_of[ring] = event
         self.listed[event] = 1
         self.count += 1
-        if ring == TURN:
+        if ring == WHEEL:
             self.later += 1
 
     def drop(self, event: int) -> None:
@@ -82,16 +81,16 @@ class Calendar:
             self.last_of[ring] = -1 if before == event else before
         self.listed[event] = 0
         self.count -= 1
-        if ring == TURN:
+        if ring == WHEEL:
             self.later -= 1
 
     def first(self) -> int:
-        """Return the earliest event of a calendar that is not empty; of several, the one that was scheduled first."""
+        """Return the next event of a calendar that is not empty."""
         if self.count == self.later:
-            self.turn_over()
-        while self.last_of[self.now & TURN_MASK] < 0:
+            self.advance_wheel()
+        while self.last_of[self.now & WHEEL_MASK] < 0:
             self.now += 1
-        return self.after[self.last_of[self.now & TURN_MASK]]
+        return self.after[self.last_of[self.now & WHEEL_MASK]]
 
     def take(self) -> int:
         """Remove the first event of a calendar that is not empty, and return it."""
@@ -100,16 +99,16 @@ class Calendar:
         self.drop(event)
         return event
 
-    def turn_over(self) -> None:
-        """Begin the turn of the earliest later event, and sort the later events into rings, in their order."""
-        last, count = self.last_of[TURN], self.later
+    def advance_wheel(self) -> None:
+        """Advance an empty wheel to the earliest event beyond it, and sort the events beyond it into rings."""
+        last, count = self.last_of[WHEEL], self.later
         event, earliest = last, self.due[last]
         for _ in range(count):
             earliest = min(earliest, self.due[event])
             event = self.after[event]
         self.now = earliest
-        self.turn_end = earliest - (earliest & TURN_MASK) + TURN
-        self.last_of[TURN] = -1
+        self.wheel_end = earliest - (earliest & WHEEL_MASK) + WHEEL
+        self.last_of[WHEEL] = -1
         self.count = self.later = 0
         event = self.after[last]
         for _ in range(count):

@@ -1,14 +1,14 @@
 """
 The chip: SMs that share an L2, built from the units, and the CTAs that it executes.
 
-The units' text is executed in one of two ways: interpreted by Python, or compiled by Cython with the types of each
-unit's ``.pxd``. Code and accesses come in as columns of integers (``columns``), logs go out. The core knows no
-scenario, no op and no name. Times are cycles; those of the L2 and DRAM are thousandths of a cycle.
+Python interprets the units' source, or Cython compiles it with the types in each unit's ``.pxd``. The core's input is
+the code and the accesses of CTAs as columns of integers (``columns``); its output is logs. The core knows no scenario,
+no op and no name. Times are cycles; times of the L2 and DRAM are thousandths of a cycle.
 
-Calls run one way: an SMSP issues to the LSU, and the LSU calls the MIO with its data stage, the L1, and the stores.
-These call the L2 with its arbiter, and the L2 calls DRAM. A unit is handed the units below it. Only return values and
-events of the calendar go upwards. Events of one cycle are taken in the order in which they were scheduled, but SMSPs
-that were woken come first.
+Units call only units below them: an SMSP issues to the LSU; the LSU calls the MIO with its data stage, the L1 and the
+stores; the L1 and the stores call the L2 with its arbiter; the L2 calls DRAM. A unit's constructor takes the units
+below it. Only return values and events of the calendar go upwards. Events of one cycle are taken in the order in which
+they were scheduled, but SMSPs that were woken come first.
 
 >>> from doubles.by_hand import instruction, quiet
 >>> chip = quiet(instruction(0, stall=4))
@@ -54,9 +54,9 @@ class Chip:
     for the largest CTA of the code.
 
     Attributes:
-        sms, slots: Number of simulated SMs, and of the CTAs that each can hold.
+        sms, slots: Number of simulated SMs; number of CTA slots of each.
         now: The current cycle.
-        ended_at, ended_sm, ended_launched: Of the CTA that ended last: the cycle after its last exit, its SM, and the
+        ended_at, ended_sm, ended_launched: For the CTA that ended last: the cycle after its last exit, its SM, and the
             cycle of its launch.
         stalls: Warp cycles by stall reason.
         notes, spans: Logs of the warps of watched CTAs.

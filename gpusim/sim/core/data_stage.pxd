@@ -23,9 +23,9 @@ cdef class DataStage:
     cdef long long service(self, long long wavefronts) noexcept
     cdef long long count_wavefronts(self, long long wavefronts) noexcept
     @cython.locals(joins=bint, yields=bint, replay=bint)
-    cdef long long reserve(self, long long pipeline, long long at, long long cycles, long long written) noexcept
+    cdef long long reserve(self, long long pipeline, long long at, long long cycles, long long copy_writes) noexcept
     cdef void note_full(self, long long pipeline, long long at, long long cycle) noexcept
-    cdef bint replays(self, long long written, long long cycle, bint replay) noexcept
+    cdef bint replays(self, long long copy_writes, long long cycle, bint replay) noexcept
     cdef void return_data(self, long long pipeline, long long at, long long cycles) noexcept
     cdef long long pass_return(self, long long sm, long long at, long long wavefronts) noexcept
     cdef void note_load(self, long long sm, long long warp, long long board, long long passes, long long landed) noexcept

@@ -1,23 +1,23 @@
 """
-The data stage of each SM, and four pipelines beside it: which instruction or returning data takes which cycle.
+The data stage of each SM, and four other pipelines: the cycles that instructions and returning data take.
 
 In silicon: the stage of the MIO that moves wavefronts between the registers and shared memory or the L1. Data that
-returns from the L2 passes it, too. Copies write their lines to shared memory beside it.
+returns from the L2 passes through it, too. Copies write their lines to shared memory concurrently.
 Figures: ``wavefronts_per_cycle``, ``fill_bytes``.
 State: for each pipeline the state of every future cycle, two bits each: free, taken by an instruction, or reserved for
-returning data. For each SM, its loads in flight in order of issue, and the lines that copies are to write.
-Timing: an instruction takes the first free cycles at or after its arrival. Of cycles that are reserved for returning
-data it takes each second one; that data moves to the next free cycle. A store replays a wavefront in whose cycle a copy
-writes.
+returning data. For each SM, its loads in flight in order of issue, and the lines that copies will write.
+Timing: an instruction takes the first free cycles at or after its arrival. Among cycles that are reserved for returning
+data it takes every second one, and the data moves to the next free cycle. A store replays a wavefront if a copy writes
+in the same cycle.
 
-A pipeline has the number ``kind * sms + sm``, with the kinds of ``constants``. The data stage is kind 0, so its number
-is the SM's.
+A pipeline has the number ``kind * sms + sm``; ``constants`` lists the kinds. The data stage is kind 0, so its number is
+the SM's number.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
 >>> stage = DataStage(figures_of(load_machine("h200"), 0, busy=False), None, Calendar([zeros(1)] * 4), sms=1)
 >>> stage.return_data(0, at=10, cycles=3)
->>> stage.reserve(0, 10, cycles=2, written=0), stage.last
+>>> stage.reserve(0, 10, cycles=2, copy_writes=0), stage.last
 (11, 13)
 """
 
@@ -68,8 +68,8 @@ class DataStage:
 
         Args:
             figures: The machine's figures.
-            warps: The warps whose loads return.
-            calendar: The calendar, which has the current cycle.
+            warps: The warps of all SMs.
+            calendar: The calendar, for the current cycle.
             sms: Number of simulated SMs.
         """
         self.per_cycle, self.fill_bytes = figures.wavefronts_per_cycle, figures.fill_bytes
@@ -85,21 +85,21 @@ class DataStage:
         self.first_load, self.next_load = zeros(sms), zeros(sms)
         # Cycles that an instruction takes from returning data, and the cycles that the data moves to.
         self.lost, self.moved_to = zeros(MOST_LOST), zeros(MOST_LOST)
-        # A ring of the lines that copies are to write, and how many of them ``writes_of_copies`` and
-        # ``lines_of_copies`` have reserved cycles for.
+        # A ring of the lines that copies will write. ``writes_of_copies`` and ``lines_of_copies`` each count the lines
+        # for which they have reserved cycles.
         self.to_write, self.writes_next, self.writes_noted = pages(sms * TO_WRITE), zeros(sms), zeros(sms)
         self.lines_noted, self.sectors_noted = zeros(sms), zeros(sms)
 
     # --- cycles of a pipeline ---
 
     def states_of(self, pipeline: int, cycle: int) -> int:
-        """Return the word that holds a cycle's state: the states of 16 consecutive cycles, two bits each."""
+        """Return the word of a cycle: the states of 16 consecutive cycles, two bits each."""
         number = cycle >> CYCLE_BITS & WORD_NUMBERS
         states = self.words[pipeline * STAGE_WORDS + (number & STAGE_MASK)] ^ number << WORD_NUMBER
         return 0 if states >> WORD_NUMBER else states
 
     def set_states(self, pipeline: int, cycle: int, states: int) -> None:
-        """Set the word that holds a cycle's state. It replaces the word of long past cycles in the same place."""
+        """Set the word of a cycle. It overwrites the word of cycles long past."""
         number = cycle >> CYCLE_BITS & WORD_NUMBERS
         self.words[pipeline * STAGE_WORDS + (number & STAGE_MASK)] = number << WORD_NUMBER | states
 
@@ -127,26 +127,26 @@ class DataStage:
     # --- instructions ---
 
     def service(self, wavefronts: int) -> int:
-        """Return how many cycles the data stage needs to serve ``wavefronts`` wavefronts."""
+        """Return the number of cycles in which the data stage serves ``wavefronts`` wavefronts."""
         return (wavefronts + self.per_cycle - 1) // self.per_cycle
 
     def count_wavefronts(self, wavefronts: int) -> int:
-        """Add wavefronts to the count of all; return the cycles of the data stage that they take, at least one."""
+        """Add wavefronts to the total; return the cycles of the data stage that they take, at least one."""
         self.wavefronts += wavefronts
         return max(1, self.service(wavefronts))
 
-    def reserve(self, pipeline: int, at: int, cycles: int, written: int) -> int:
+    def reserve(self, pipeline: int, at: int, cycles: int, copy_writes: int) -> int:
         """
-        Reserve the first cycles of a pipeline, from a cycle on, that no other instruction has taken (D2).
+        Reserve cycles of a pipeline for an instruction: the first ones that no other instruction has taken (D2).
 
-        Where the instruction meets cycles that are reserved for returning data, it leaves the first one, takes the
-        second one, and so on in alternation. Data whose cycle it takes moves to the next free cycle.
+        In a run of cycles that are reserved for returning data, the instruction takes every second cycle. The data that
+        loses its cycle moves to the next free cycle.
 
         Args:
             pipeline: The pipeline's number.
             at: First cycle that the instruction may take.
             cycles: Number of cycles that it takes.
-            written: For a store, the pipeline of the copies' writes to shared memory; 0 for all else.
+            copy_writes: For a store, the pipeline of the copies' writes to shared memory; else 0.
 
         Returns:
             The first cycle that it takes; ``last`` is the last one.
@@ -164,7 +164,7 @@ class DataStage:
                 if cycle & WORD_CYCLES == 0:
                     continue
             shift = 2 * (cycle & WORD_CYCLES)
-            if ahead == 0 and written == 0:
+            if ahead == 0 and copy_writes == 0:
                 # All later cycles of this word are free: take as many as are needed at once.
                 taken = min(cycles, WORD_CYCLES + 1 - (cycle & WORD_CYCLES))
                 self.set_states(pipeline, cycle, states | ALL_ISSUED >> 2 * (WORD_CYCLES + 1 - taken) << shift)
@@ -182,7 +182,7 @@ class DataStage:
                 yields = False
                 self.set_states(pipeline, cycle, states ^ (state ^ ISSUED) << shift)
                 self.last = cycle
-                replay = written > 0 and self.replays(written, cycle, replay)
+                replay = copy_writes > 0 and self.replays(copy_writes, cycle, replay)
                 if not replay:
                     cycles -= 1
                     first = cycle if first < 0 else first
@@ -200,22 +200,23 @@ class DataStage:
             self.full_to[pipeline] = cycle
             self.full_from[pipeline] = at
 
-    def replays(self, written: int, cycle: int, replay: bool) -> bool:
+    def replays(self, copy_writes: int, cycle: int, replay: bool) -> bool:
         """
-        Return whether a store must replay its wavefront, because a copy's line is written in the same cycle (D3).
+        Return whether a store must replay its wavefront because a copy writes in the same cycle (D3).
 
-        A wavefront is replayed once. If the replay meets a write again, the write moves to the next free cycle.
+        A wavefront is replayed once. If the replay coincides with a write again, the write moves to the next free
+        cycle.
 
         Args:
-            written: The pipeline of the copies' writes.
+            copy_writes: The pipeline of the copies' writes.
             cycle: The wavefront's cycle.
             replay: Whether the wavefront is a replay already.
         """
-        if self.state_of(written, cycle) == 0:
+        if self.state_of(copy_writes, cycle) == 0:
             return False
         if replay:
             last = self.last
-            self.return_data(written, cycle + 1, 1)
+            self.return_data(copy_writes, cycle + 1, 1)
             self.last = last
         return not replay
 
@@ -240,14 +241,14 @@ class DataStage:
             cycles -= 1
             cycle += 1
         if pipeline >= COPY_WRITES * self.sms and start >= self.full_to[pipeline]:
-            # Nothing else takes cycles of these pipelines, so all cycles from ``start`` to here are taken.
+            # Only returning data takes cycles of these pipelines, so all cycles from ``start`` to here are taken.
             if start > self.full_to[pipeline]:
                 self.full_from[pipeline] = start
             self.full_to[pipeline] = cycle
 
     def pass_return(self, sm: int, at: int, wavefronts: int) -> int:
         """
-        Send data that arrives from an SM's L1 at cycle ``at`` through the data stage (D3).
+        Send data that arrives at an SM at cycle ``at`` through the data stage (D3).
 
         Returns:
             The cycle at which the data can be used: its arrival, or later if it waits for the data stage.
@@ -258,14 +259,14 @@ class DataStage:
 
     def note_load(self, sm: int, warp: int, board: int, passes: int, landed: int) -> None:
         """
-        Add a load to those in flight of an SM.
+        Add a load to an SM's loads in flight.
 
         Args:
             sm: The SM.
-            warp: Its warp.
-            board: The scoreboard that it holds.
-            passes: Last cycle of the data stage that its data takes.
-            landed: Cycle at which its data can be used.
+            warp: The load's warp.
+            board: The scoreboard that the load holds.
+            passes: Last cycle of the data stage that the load's data takes.
+            landed: Cycle at which the data can be used.
         """
         place = sm * LOADS_IN_FLIGHT + self.next_load[sm] % LOADS_IN_FLIGHT
         self.load_board[place], self.load_warp[place] = warp + board, warp
@@ -275,9 +276,9 @@ class DataStage:
 
     def move_returns(self, pipeline: int, at: int, moved: int) -> None:
         """
-        Move returning data to the next free cycles of a pipeline, from ``at`` on, and delay its loads.
+        Move returning data to the next free cycles of a pipeline, from ``at`` on, and delay the loads.
 
-        An instruction has taken ``moved`` cycles of the data. They are the first entries of ``lost``.
+        An instruction has taken ``moved`` cycles from the data: the first entries of ``lost``.
         """
         last = self.last
         for place in range(moved):
@@ -294,9 +295,9 @@ class DataStage:
         Returning data stays in order, so every later load of this SM moves back too, up to the next idle cycle. If
         several stores follow a burst of loads, each of them can delay the loads further.
 
-        Not modelled: delays of cp.async.ca; of arithmetic that depends on a load, if the simulation of its SMSP is
-        ahead of the calendar and has issued it already; and of data that returns while an instruction blocks the head
-        of the SM's queue (``block``). The log keeps the arrival that was expected when the load issued.
+        Not modelled: delays of cp.async.ca; delays of arithmetic that the simulation has issued already, because its
+        SMSP is ahead of the calendar; delays of data that returns while an instruction blocks the head of the SM's
+        queue (``block``). The log keeps the arrival that was expected when the load issued.
         """
         base, first = sm * LOADS_IN_FLIGHT, self.first_load[sm]
         while first < self.next_load[sm] and self.load_passes[base + first % LOADS_IN_FLIGHT] < self.calendar.cycle:
@@ -319,7 +320,7 @@ class DataStage:
     # --- writes of copies to shared memory ---
 
     def add_write(self, sm: int, at: int, sectors: int) -> None:
-        """Note that a copy writes sectors of a line to shared memory at a cycle, if writes delay stores at all."""
+        """Record that a copy writes sectors of a line to shared memory at a cycle, if such writes delay stores."""
         if self.fill_bytes:
             place = sm * TO_WRITE + (self.writes_next[sm] & TO_WRITE_MASK)
             self.to_write[place] = at << LINE_BITS | sectors
@@ -327,9 +328,9 @@ class DataStage:
 
     def writes_of_copies(self, sm: int, at: int) -> int:
         """
-        Reserve cycles for the lines that copies write to an SM's shared memory from a cycle on (D3).
+        Reserve the cycles, from a cycle on, in which copies write lines to an SM's shared memory (D3).
 
-        Only stores need these reservations, so they are made when a store issues.
+        Only stores check these reservations, so a store makes them when it issues.
 
         Returns:
             The pipeline of the writes.
@@ -345,9 +346,9 @@ class DataStage:
 
     def lines_of_copies(self, sm: int, at: int) -> int:
         """
-        Reserve the cycles from ``at`` on in which copies write lines to shared memory (D3).
+        Reserve the cycles, from ``at`` on, in which copies write whole lines to shared memory (D3).
 
-        Zero-fills are not written in these cycles. A whole line takes all banks for one cycle. Sectors of partly
+        A zero-fill is not written in these cycles. A whole line takes all banks for one cycle. Sectors of partly
         written lines add up to whole lines.
 
         Returns:

@@ -7,10 +7,10 @@ cdef long long hashed(long long number) noexcept
 @cython.final
 cdef class Dram:
     cdef long long share, rate, channels, banks, bank_busy, least, median, late, later, most, on_time, refresh, period
-    cdef long long region_lines, part_bits, write_percent, most_gathered, gathering, turnaround, longest_wait
+    cdef long long region_lines, unit_bits, write_percent, most_gathered, gathering, turnaround, longest_wait
     cdef long long draw, unnumbered
     cdef readonly long long read_bytes
-    cdef long long[::1] part_masks, bank_free, channel_free, gathered, gathered_since
+    cdef long long[::1] unit_masks, bank_free, channel_free, gathered, gathered_since
     cdef long long transfer_time(self, long long size) noexcept
     cdef long long bank_of(self, long long line) noexcept
     cdef long long next_bank(self) noexcept

@@ -2,12 +2,13 @@
 DRAM: channels of banks, bus turnaround, refresh, and the latency of a miss.
 
 In silicon: HBM or GDDR behind the L2. A channel transfers one access after another. Each access occupies its bank for a
-time. A channel that changes from reads to writes turns its bus around.
+time. A channel that changes between reads and writes turns its bus around.
 Figures: ``dram_*`` of ``Figures``: bandwidth, channels, banks, latencies, refresh.
-State: when each bank and each channel is free, the writes that a channel gathers, the random generator of latencies.
-Timing: an access begins when its bank and then its channel are free, in order of issue. Its data arrives a latency
-later, drawn from the measured latencies, and later still if its part of DRAM is in refresh. Begins of transfers are
-thousandths of a cycle, arrivals are cycles.
+State: the time at which each bank and each channel is free, the writes that a channel gathers, and the random generator
+of latencies.
+Timing: an access begins when its bank and its channel are free, in order of issue. Its data arrives a latency later,
+drawn from the measured latencies, and later still during a refresh. Begins of transfers are thousandths of a cycle,
+arrivals are cycles.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -31,9 +32,9 @@ from gpusim.sim.core.constants import (
     MILLI,
     MODULUS,
     MULTIPLIER,
-    PART_BITS,
     PERCENT,
     TENSOR_STRIDE,
+    UNIT_BITS,
     WAVE_STRIDE,
 )
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
 def hashed(number: int) -> int:
     """
-    Return a pseudo-random hash of a number, for example of a line's.
+    Return a pseudo-random hash of a number, for example of a line's number.
 
-    The low 31 bits are hashed first, because the product must fit into 63 bits. The higher bits, which tell tensors and
-    waves apart, enter in the second round. So lines of two tensors with equal low bits collide no more often than any
-    two lines.
+    The low 31 bits are hashed first, because the product must fit into 63 bits. The higher bits, which differ between
+    tensors and between waves of CTAs, enter in the second round. So lines of two tensors with equal low bits collide no
+    more often than any two lines.
     """
     mixed = (number & HASHED_BITS) * HASH
     mixed = ((mixed ^ mixed >> HASH_SHIFT ^ number >> HASHED_WIDTH) & HASHED_BITS) * HASH
@@ -56,7 +57,7 @@ def hashed(number: int) -> int:
 
 
 class Dram:
-    """The DRAM of a chip, or a sample's part of it; ``read_bytes`` is scaled to the whole chip."""
+    """The DRAM of a chip, or a sample's part of it. ``read_bytes`` counts the reads of the whole chip."""
 
     def __init__(self, figures: "Figures", share: int) -> None:
         """
@@ -81,7 +82,7 @@ class Dram:
             figures.dram_late_period,
         )
         self.region_lines = figures.dram_late_lines
-        self.part_masks, self.part_bits = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
+        self.unit_masks, self.unit_bits = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
         self.write_percent, self.most_gathered = figures.dram_write_percent, figures.dram_gathered
         self.gathering = self.transfer_time(self.most_gathered * self.write_percent // PERCENT)
         self.turnaround = self.transfer_time(figures.dram_lost)
@@ -99,22 +100,22 @@ class Dram:
         return hashed(line) % self.banks
 
     def next_bank(self) -> int:
-        """Return a bank for a line whose number is not known: each bank in turn."""
+        """Return a bank for a line whose number is not known; banks are used round robin."""
         self.unnumbered += 1
         return self.unnumbered % self.banks
 
     def free_at(self, bank: int) -> int:
-        """Return when a bank and its channel are both free, in thousandths of a cycle."""
+        """Return the time at which a bank and its channel are both free, in thousandths of a cycle."""
         return max(self.bank_free[bank], self.channel_free[bank % self.channels])
 
     def occupy(self, bank: int, at: int, size: int, writes: int) -> int:
         """
         Occupy a bank with an access and its channel with the transfer, each in order of issue (D6).
 
-        An access to part of a line occupies the bank for that part of the time of a whole line, because accesses to
-        other parts of the same row come with it. A channel gathers writes before it turns its bus. A read waits for
-        both turns of the bus if the channel has gathered ``most_gathered`` bytes of writes, or if the first of them has
-        waited for ``longest_wait``.
+        The bank is occupied in proportion to the bytes: accesses to other bytes of the same DRAM row are assumed to
+        follow. A channel gathers writes before it turns its bus. If it has gathered ``most_gathered`` bytes of writes,
+        or if the first of them has waited for ``longest_wait``, the next read waits for a bus turnaround in either
+        direction.
 
         Args:
             bank: The bank.
@@ -123,7 +124,7 @@ class Dram:
             writes: 1 for a write, 0 for a read.
 
         Returns:
-            When the transfer begins, in thousandths of a cycle.
+            The time at which the transfer begins, in thousandths of a cycle.
         """
         channel = bank % self.channels
         begin = max(at * MILLI, self.bank_free[bank])
@@ -148,7 +149,7 @@ class Dram:
         return begin
 
     def transfer(self, bank: int, issued: int, size: int) -> int:
-        """Transfer a read of ``size`` bytes, and count it; return when it begins, in thousandths of a cycle."""
+        """Transfer a read of ``size`` bytes, and count it; return the time of its begin, in thousandths of a cycle."""
         self.read_bytes += size * self.share
         return self.occupy(bank, issued, size, writes=0)
 
@@ -157,21 +158,21 @@ class Dram:
         Read bytes of a line; return the cycle at which they reach an SM.
 
         Args:
-            line: Number of the line; it tells whether its part of DRAM is in refresh.
-            bank: Its bank.
-            start: When the L2 requests it, in thousandths of a cycle.
+            line: Number of the line, which decides whether the read meets a refresh.
+            bank: The line's bank.
+            start: Time at which the L2 requests the line, in thousandths of a cycle.
             size: Bytes.
             issued: Cycle of the issue; accesses are served in order of issue.
         """
         return self.arrival(line, max(start, self.transfer(bank, issued, size)) // MILLI)
 
     def read_unnumbered(self, start: int, size: int, issued: int) -> int:
-        """Read bytes of a line whose number is not known, as if it had a region of its own; return as ``read``."""
+        """Read bytes of a line without a known number, as a line of a new DRAM region; return as ``read``."""
         bank = self.next_bank()
         return self.read(self.unnumbered * self.region_lines, bank, start, size, issued)
 
     def write_line(self, issued: int) -> int:
-        """Write a line; return when its channel has room among the writes it gathers, in thousandths of a cycle."""
+        """Write a line; return the time at which its channel can gather the write, in thousandths of a cycle."""
         begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
         return max(0, begin - self.gathering) if self.most_gathered else 0
 
@@ -179,9 +180,9 @@ class Dram:
         """
         Return the cycle at which a line reaches an SM on the side of its home, if DRAM begins to read it at ``at``.
 
-        If the machine's refresh is known, the latency is drawn uniformly from an interval whose centre is the median of
-        reads that meet no refresh. If the line's part of DRAM is in refresh, the rest of that refresh is added. If the
-        machine's refresh is unknown, the latency is drawn from those of all misses.
+        If the machine's refresh is known, the latency is drawn uniformly from an interval around the median of reads
+        that meet no refresh, and the rest of a refresh is added (``refresh_left``). Otherwise the latency is drawn from
+        the latencies of all misses.
         """
         self.draw = (self.draw * MULTIPLIER + INCREMENT) % MODULUS
         draw = self.draw * MILLI // MODULUS
@@ -191,20 +192,20 @@ class Dram:
 
     def refresh_left(self, line: int, at: int) -> int:
         """
-        Return the cycles until the refresh of the part of DRAM that holds a line is over; 0 if there is none (D6).
+        Return the cycles until the refresh that delays a line is over; 0 if no refresh delays it (D6).
 
-        DRAM is divided into regions of ``region_lines`` lines, and each region into parts. Each bit of a part's number
-        is the parity of the line's number AND one of ``part_masks``. Each part is refreshed once in a period, at a
-        phase of its own.
+        DRAM is divided into regions of ``region_lines`` lines, and each region into refresh units. Each bit of a unit's
+        number is the parity of the line's number AND one of ``unit_masks``. Each unit is refreshed once in a period, at
+        a phase of its own.
         """
         tensor, own = line % WAVE_STRIDE // TENSOR_STRIDE, line % TENSOR_STRIDE
-        part = own // self.region_lines
-        for bit in range(self.part_bits):
-            part = part << 1 | parity(own & self.part_masks[bit])
-        return max(0, self.refresh - (at + hashed(tensor << PART_BITS | part)) % self.period)
+        unit = own // self.region_lines
+        for bit in range(self.unit_bits):
+            unit = unit << 1 | parity(own & self.unit_masks[bit])
+        return max(0, self.refresh - (at + hashed(tensor << UNIT_BITS | unit)) % self.period)
 
     def quantile(self, draw: int) -> int:
-        """Return the quantile of a miss's latency at ``draw`` per mille, interpolated between five measured ones."""
+        """Return the quantile of miss latency at ``draw`` per mille, interpolated between five measured quantiles."""
         if draw < 500:
             return self.least + (self.median - self.least) * draw // 500
         if draw < 900:

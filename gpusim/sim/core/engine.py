@@ -1,4 +1,4 @@
-"""The execution of the simulator's core: compiled if it was built from the present text, else interpreted."""
+"""Chooses between the compiled core, if it was built from the present source, and the interpreted core."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +13,8 @@ def engine() -> Engine:
     Return the execution to use; its module has ``Chip`` and ``Granules``.
 
     Raises:
-        BadInput: ``GPUSIM_ENGINE`` names no execution, or the compiled one, which is not built.
-        CannotRun: ``chosen`` requests the compiled one, which is not built.
+        BadInput: ``GPUSIM_ENGINE`` names no execution, or the compiled core, which is not built.
+        CannotRun: ``chosen`` requests the compiled core, which is not built.
     """
     return engine_of(CHIP, chip)
 
@@ -26,7 +26,7 @@ def chosen(execution: EngineChoice) -> Iterator[None]:
 
     Raises:
         BadInput: There is no such execution.
-        CannotRun: It is the compiled one, which is not built.
+        CannotRun: The compiled core is requested, but it is not built.
     """
     with asked_for(execution):
         engine()

@@ -4,10 +4,10 @@ The instruction cache of each SM, with its prefetcher.
 In silicon: a warp whose next instruction begins a line waits until the SM has that line. The prefetcher streams the
 next lines ahead of execution.
 Figures: ``fetch_miss``, ``stream_lines``, ``fetch_interval``, ``cache_lines``.
-State: for each SM and line of the code, when it arrives and whether the lines behind it were prefetched; a ring of the
-lines held.
-Timing: an SM's lines arrive ``fetch_interval`` cycles apart, the first one a miss latency after the fetch. The line
-that was fetched first is evicted (FIFO).
+State: for each SM and line of the code, the cycle of its arrival, and whether the next lines were prefetched; a ring of
+the lines in the cache.
+Timing: the first line arrives a miss latency after the fetch, the prefetched lines ``fetch_interval`` cycles after one
+another. The cache evicts the line that was fetched first (FIFO).
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -40,13 +40,13 @@ class ICache:
         self.miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
         self.interval, self.held_lines = figures.fetch_interval, figures.cache_lines
         self.lines = lines
-        # For each SM and line: its arrival, or -1 if it is not in the cache; whether the lines behind it were
+        # For each SM and line: the cycle of its arrival, or -1 if the cache lacks it; whether the next lines were
         # prefetched.
         self.ready, self.streamed = zeros(sms * lines, -1), zeros(sms * lines)
         self.free, self.fetched, self.held = zeros(sms), zeros(sms), zeros(sms * self.held_lines)
 
     def fetch(self, sm: int, line: int, at: int) -> int:
-        """Fetch a line at a cycle, and prefetch the lines behind it; return the cycle of the line's arrival (D7)."""
+        """Fetch a line at a cycle, and prefetch the next lines; return the cycle of the line's arrival (D7)."""
         base = sm * self.lines
         if not self.streamed[base + line]:
             self.streamed[base + line] = 1
@@ -57,9 +57,9 @@ class ICache:
 
     def fill(self, sm: int, line: int, at: int) -> None:
         """
-        Bring a line to an SM's cache, and evict the oldest line if the cache is full (D7).
+        Fill a line into an SM's cache, and evict the oldest line if the cache is full (D7).
 
-        Not modelled: the bandwidth that this takes at the L2. The sectors that it reads are counted per launch.
+        Not modelled: the L2 bandwidth of the fill. The sectors that fills read are counted per launch.
         """
         begin = max(at, self.free[sm])
         self.free[sm] = begin + self.interval

@@ -15,12 +15,12 @@ cdef class L1:
     cdef L2 l2
     cdef L2Sampled sampled
     cdef bint simulates_l2
-    cdef long long most_lines, load_hit, line_interval, sms, brought, coming
+    cdef long long most_lines, load_hit, line_interval, sms, missed_lines, pending_lines
     cdef const long long[::1] asked, touched, line, sector_mask
     cdef list caches
     cdef readonly long long[::1] sectors
     @cython.locals(cache=Lines)
-    cdef long long lacked(self, long long sm, long long request, long long base) noexcept
+    cdef long long count_missing(self, long long sm, long long request, long long base) noexcept
     @cython.locals(cache=Lines)
     cdef long long look_up(self, long long sm, long long request, long long base, long long at, long long issued, long long hit, long long interval) noexcept
     @cython.locals(cache=Lines, lines=Lines)

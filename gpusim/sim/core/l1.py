@@ -3,9 +3,9 @@ The L1 of each SM: tag lookup of requests, and reads of missing sectors from the
 
 In silicon: the part of an SM's unified memory that resident CTAs do not use as shared memory (D12).
 Figures: ``l1_lines``, ``load_hit``, ``l1_line_interval``.
-State: the lines of each SM's L1. The cycles in which missing lines return to loads are a pipeline of the data stage.
-Timing: on a hit, data arrives the hit latency after the lookup. The missing sectors of a request leave together at the
-SM's port. Missing lines return to loads one every ``l1_line_interval`` cycles.
+State: the lines of each SM's L1. A pipeline of ``DataStage`` holds the cycles in which missing lines return to loads.
+Timing: on a hit, data arrives the hit latency after the lookup. The SM's port sends the missing sectors of a request
+together. Missing lines return to loads one every ``l1_line_interval`` cycles.
 
 >>> from doubles.by_hand import Memory, quiet
 >>> l1 = quiet(memory=Memory([(4, ((7, 0b1111),))])).l1
@@ -38,8 +38,8 @@ class L1:
 
     Attributes:
         sectors: For each SM, the sectors that its copies and loads requested.
-        brought: Lines that the last lookup read from the L2.
-        coming: Lines that the last lookup missed or found still in flight.
+        missed_lines: Lines that the last lookup read from the L2.
+        pending_lines: Lines that the last lookup missed or found in flight.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class L1:
             data: The lines and sectors of all requests.
             data_stage: The data stages, with the pipelines of returning lines.
             crossbar: The ports of the SMs.
-            sampled: The L2 whose hits are known before the run. Its ``l2`` is the L2 that is simulated line by line.
+            sampled: The L2 of a sampled run. Its attribute ``l2`` is the L2 of an exact run.
         """
         self.most_lines, self.load_hit, self.line_interval = (
             figures.l1_lines,
@@ -67,10 +67,10 @@ class L1:
         self.sms = self.data_stage.sms
         most = self.most_lines + LINES_AT_ONCE
         self.caches = [Lines(most) for _ in range(self.sms)] if data.cached else []
-        self.sectors, self.brought, self.coming = zeros(self.sms), 0, 0
+        self.sectors, self.missed_lines, self.pending_lines = zeros(self.sms), 0, 0
 
-    def lacked(self, sm: int, request: int, base: int) -> int:
-        """Return how many lines of a request miss at least one requested sector in an SM's L1."""
+    def count_missing(self, sm: int, request: int, base: int) -> int:
+        """Return the number of a request's lines of which an SM's L1 lacks a requested sector."""
         cache, count = self.caches[sm], 0
         for touched in range(self.touched[request], self.touched[request + 1]):
             slot = cache.lookup(self.line[touched] + base)
@@ -80,21 +80,21 @@ class L1:
 
     def look_up(self, sm: int, request: int, base: int, at: int, issued: int, hit: int, interval: int) -> int:  # noqa: PLR0917 - in C all are
         """
-        Look up the lines of a request and read missing sectors from the L2; return when the last data arrives.
+        Look up the lines of a request, and read missing sectors from the L2; return the cycle of the last arrival.
 
-        Not modelled: MSHRs, a limit on the misses of loads in flight (D24).
+        Not modelled: MSHRs, which would limit the misses of loads in flight (D24).
 
         Args:
             sm: The SM.
             request: Index of the request.
-            base: Line number from which its lines are counted.
+            base: Line number from which the request's lines are counted.
             at: Cycle of the lookup.
             issued: Cycle of the issue.
             hit: Latency of a hit, cycles.
-            interval: Cycles from one missing line to the next; 0 if they are not limited.
+            interval: Cycles between two missing lines; 0 for no limit.
         """
         done, asked = at + hit, self.asked[request]
-        self.brought = self.coming = 0
+        self.missed_lines = self.pending_lines = 0
         if not asked:
             return done
         self.sectors[sm] += asked
@@ -105,7 +105,7 @@ class L1:
             if mask & held:
                 done = max(done, cache.ready[slot])
             if mask & ~held or cache.ready[slot] > at + hit:
-                self.coming += 1
+                self.pending_lines += 1
             missing += sectors_in(mask & ~held)
         if missing:
             landed = self.read_missing(sm, request, base, at, issued, missing, interval) + hit - self.load_hit
@@ -124,7 +124,7 @@ class L1:
         """Read a request's missing sectors from the L2; return the cycle at which the last line has arrived."""
         self.l2.sectors += missing
         start = self.crossbar.inject(sm, at, missing * SECTOR_BYTES)
-        self.sampled.has_twin = False
+        self.sampled.splits_line = False
         if not self.simulates_l2:
             self.sampled.credit_slow(self.asked[request] - missing)
         cache, lines, done = self.caches[sm], self.l2.lines, 0
@@ -139,15 +139,15 @@ class L1:
             else:
                 landed = self.sampled.read(sm, slot, mask, start, issued)
             done = max(done, self.pass_line(sm, landed, interval))
-            self.brought += 1
+            self.missed_lines += 1
         return done
 
     def pass_line(self, sm: int, at: int, interval: int) -> int:
         """
-        Reserve the first free cycles in which a missing line returns to its SM; return the cycle of its arrival.
+        Reserve the first free cycles for the return of a missing line to its SM; return the cycle of the arrival.
 
-        A line takes ``interval`` cycles, whether one sector is read or two. A line that meets no other line arrives at
-        ``at``: latencies are measured with single lines, so they include these cycles.
+        A line takes ``interval`` cycles, whether one sector is read or two. Without other lines it arrives at ``at``:
+        latencies are measured with single lines, so they include these cycles.
 
         Not modelled: lines of cp.async.ca, which take 1.2 to 2.3 cycles, and of the epilogue's loads (D3).
         """

@@ -11,9 +11,9 @@ cdef class L2:
     cdef Lines lines
     cdef L2Arbiter arbiter
     cdef Dram dram
-    cdef long long near, far, far_percent, hop, home_bits, most_lines, most_merged, merge_window, gpcs, next_line, turn
+    cdef long long near, far, far_percent, hop, home_bits, most_lines, most_merged, merge_window, gpcs, next_line, far_phase
     cdef readonly long long sectors, looked_up, written_back
-    cdef long long[::1] reach, gpc, side, merge_table
+    cdef long long[::1] sm_offset, gpc, side, merge_table
     cdef long long hit_latency(self, long long sm) noexcept
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(lines=Lines, arbiter=L2Arbiter, far=bint, same=bint)

@@ -1,15 +1,15 @@
 """
 The L2, line by line: lookups, misses to DRAM, the merge table, and the two partitions.
 
-In silicon: slices in two partitions, one on each side of the chip. A line has its home on one side. SMs of the other
-side read a copy, which crosses the chip when the line is first requested there. Requests of one GPC for the same
-sectors are merged while the line is in flight.
+In silicon: slices in two partitions, one on each side of the chip. A line has its home in one partition. SMs on the
+other side read a copy, which crosses the chip on their first request. Requests of one GPC for the same sectors are
+merged while the line is in flight.
 Figures: ``l2_lines``, ``l2_near``, ``l2_far``, ``l2_far_percent``, ``l2_reach``, ``l2_crossing``, ``home_bits``,
 ``most_merged``, ``merge_window``.
-State: the lines; for each line and GPC, the last request that was looked up and how many were merged with it; the
-counter by which near and far hits alternate.
-Timing: a hit arrives its latency after the arbiter grants the request. A miss arrives when DRAM delivers it, and a line
-that crosses the chip a hop latency later. A merged request waits for its grant, but takes no bandwidth.
+State: the lines; for each line and GPC, the last request that was looked up and the number of requests merged with it;
+the counter by which near and far hits alternate.
+Timing: a hit arrives its latency after the arbiter grants the request, a miss when DRAM delivers the line. A line that
+crosses the chip arrives a hop latency later. A merged request waits for its grant, but takes no bandwidth.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
 
 
 def dealt(values: "Sequence[int]", count: int) -> "Column":
-    """Return a column of ``count`` places over which the values are spread evenly, in their order."""
+    """Return a column of ``count`` integers: the values in their order, each repeated about equally often."""
     return array("q", [values[place * len(values) // count] for place in range(count)])
 
 
 class L2:
     """
-    The L2 of a chip whose lines are simulated. ``L2Sampled`` uses its lines, its arbiter and its DRAM.
+    The L2, simulated line by line. ``L2Sampled`` uses its lines, its arbiter and its DRAM.
 
     Attributes:
-        sectors: Sectors that SMs read from it.
-        looked_up: Sectors that are looked up in it: reads that are not merged, and sectors that one partition requests
-            from the other.
+        sectors: Sectors that SMs read.
+        looked_up: Sectors looked up: sectors of reads that are not merged, and sectors that one partition requests from
+            the other.
         written_back: Bytes of modified lines that the whole chip wrote to DRAM.
     """
 
@@ -87,30 +87,30 @@ class L2:
             dram: The DRAM that serves misses.
             sms: Number of simulated SMs.
             groups: Group of each SM, an index in ``figures.gpcs`` and ``figures.sides``; empty if groups are unknown.
-            simulated: Whether lines are simulated; a sample's L2 has no merge table.
+            simulated: Whether the run is exact. The L2 of a sampled run needs no merge table.
         """
         self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
         self.hop, self.home_bits, self.most_lines = figures.l2_crossing, figures.home_bits, figures.l2_lines
         self.most_merged = min(figures.most_merged, MOST_MERGED)
         self.merge_window = figures.merge_window * MILLI
         self.arbiter, self.dram = arbiter, dram
-        self.reach = dealt(figures.l2_reach, sms)
+        self.sm_offset = dealt(figures.l2_reach, sms)
         self.gpc = gpcs_of(figures, sms, groups)
         self.gpcs = max(self.gpc) + 1
         sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
         self.side = array("q", sides)
         self.lines, self.next_line = Lines(self.most_lines + LINES_AT_ONCE), OUTPUT_LINES
-        # For each line and GPC: until when requests are merged, in thousandths of a cycle; the sectors requested; and
-        # how many requests one lookup has served.
+        # For each line and GPC: the time until which requests are merged, in thousandths of a cycle; the requested
+        # sectors; the number of requests that the last lookup has served.
         self.merge_table = pages(self.gpcs * (self.most_lines + LINES_AT_ONCE + 2) if simulated else 2)
-        self.turn, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
+        self.far_phase, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
 
     def hit_latency(self, sm: int) -> int:
         """Return the hit latency of an SM's next request: near and far alternate in a fixed proportion (D5)."""
-        self.turn += self.far_percent
-        if self.turn >= PERCENT:
-            self.turn -= PERCENT
-        return self.reach[sm] + (self.far if self.turn < self.far_percent else self.near)
+        self.far_phase += self.far_percent
+        if self.far_phase >= PERCENT:
+            self.far_phase -= PERCENT
+        return self.sm_offset[sm] + (self.far if self.far_phase < self.far_percent else self.near)
 
     def is_far(self, sm: int, line: int) -> bool:
         """
@@ -126,18 +126,18 @@ class L2:
 
         One lookup serves up to ``most_merged`` requests of a GPC for the same sectors of a line. A request is merged if
         the line is still in flight from DRAM or across the chip, or if it follows the lookup within ``merge_window``.
-        A line is in flight until the L2 has it, a hit latency before an SM does. A request for other sectors is looked
-        up, though the line arrives whole, and replaces the line's entry in the merge table.
+        A line is in flight until it reaches the L2, a hit latency before it reaches an SM. A request for other sectors
+        is looked up, though the line arrives whole, and replaces the line's entry in the merge table.
 
-        Merging is decided at ``turn``: when the request arrives or, if that is later, when the L2 has served the
-        earlier reads of all SMs. The time at which the request is granted depends on the share of its SM's CPC, and
-        does not decide on merging. So requests do not merge merely because they wait for a busy L2 together.
+        Merging is decided when the request arrives or, if that is later, when the L2 has served the earlier reads of
+        all SMs (``decided``). The grant, which depends on the SM's CPC size, has no influence. So requests do not merge
+        merely because they wait for a busy L2 together.
 
         Args:
             sm: The SM.
             slot: Slot of the line; a missing line is already allocated.
-            mask: The sectors requested.
-            start: When the request reaches the L2, in thousandths of a cycle.
+            mask: Mask of the requested sectors.
+            start: Time at which the request reaches the L2, in thousandths of a cycle.
             issued: Cycle of the issue.
         """
         lines, arbiter = self.lines, self.arbiter
@@ -146,18 +146,18 @@ class L2:
         ready = lines.ready[slot]
         missing = sectors_in(WHOLE_LINE & ~lines.held[slot]) if mask & ~lines.held[slot] else 0
         entry = self.merge_entry(sm, slot)
-        begin, turn = arbiter.grant(READ, sm, start), max(start, arbiter.all_served(READ))
+        begin, decided = arbiter.grant(READ, sm, start), max(start, arbiter.all_served(READ))
         last = self.merge_table[entry]
-        ahead = (last >> MERGED_BITS) - turn & MERGED_TIME
-        same = 0 < ahead < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
+        left = (last >> MERGED_BITS) - decided & MERGED_TIME
+        same = 0 < left < MERGED_AHEAD and last >> ASKED_BITS & WHOLE_LINE == mask
         if missing == 0 and same and last & MOST_MERGED < self.most_merged:
             self.merge_table[entry] = last + 1
-            there = lines.crossed[slot] if far else ready
-            return max(begin // MILLI + self.hit_latency(sm), there + self.reach[sm])
+            at_l2 = lines.crossed[slot] if far else ready
+            return max(begin // MILLI + self.hit_latency(sm), at_l2 + self.sm_offset[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
         arbiter.charge(READ, sm, issued, asked * SECTOR_BYTES)
-        lands = begin // MILLI + self.hit_latency(sm)
+        arrival = begin // MILLI + self.hit_latency(sm)
         if missing:
             ready = max(ready, self.read_dram(line, begin, missing * SECTOR_BYTES, issued))
             ready = max(ready, self.make_room(issued) // MILLI)
@@ -165,17 +165,17 @@ class L2:
             lines.ready[slot] = ready
             lines.held[slot] = WHOLE_LINE
         if far:
-            # Sectors that this side requests for the first time are looked up at their home, too. The line crosses
-            # whole on the first request, though only the requested sectors are looked up.
+            # Sectors that this side requests for the first time are looked up in their home partition, too. The whole
+            # line crosses the chip on the first request, though only the requested sectors are looked up.
             if lines.seen[slot] == 0:
-                lines.crossed[slot] = max(lands - self.reach[sm], ready) + self.hop
+                lines.crossed[slot] = max(arrival - self.sm_offset[sm], ready) + self.hop
             self.looked_up += sectors_in(mask & ~lines.seen[slot])
             lines.seen[slot] |= mask
             ready = lines.crossed[slot]
-        lands = max(lands, ready + self.reach[sm])
-        until = max(turn + self.merge_window, (ready - self.near) * MILLI)
+        arrival = max(arrival, ready + self.sm_offset[sm])
+        until = max(decided + self.merge_window, (ready - self.near) * MILLI)
         self.merge_table[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
-        return lands
+        return arrival
 
     def read_dram(self, line: int, start: int, size: int, issued: int) -> int:
         """Read bytes of a line from DRAM and write them into the L2; return the cycle of their arrival."""
@@ -183,16 +183,16 @@ class L2:
         return max(arrived, self.arbiter.fill(issued, size) // MILLI)
 
     def merge_entry(self, sm: int, slot: int) -> int:
-        """Return the index in the merge table for an SM's GPC and the line in a slot."""
+        """Return the index of the merge table's entry for an SM's GPC and the line in a slot."""
         return slot // SLOT_WIDTH * self.gpcs + self.gpc[sm]
 
     def clear_merges(self, slot: int) -> None:
-        """Clear the merge table of a slot: no request for its new line is merged with one for its old line."""
+        """Clear a slot's entries in the merge table, so that requests for its new line do not merge with older ones."""
         for gpc in range(self.gpcs):
             self.merge_table[slot // SLOT_WIDTH * self.gpcs + gpc] = 0
 
     def store_line(self, issued: int) -> int:
-        """Allocate a line that is stored whole; return when the L2 has room for it, in thousandths of a cycle."""
+        """Allocate a line that is stored whole; return the time at which the L2 has room, in thousandths of a cycle."""
         self.next_line += 1
         slot = self.lines.allocate(self.next_line)
         self.lines.dirty[slot] = 1
@@ -203,7 +203,7 @@ class L2:
         Evict the least recently used line if the L2 is over its capacity, and write it to DRAM if it is modified.
 
         Returns:
-            When DRAM has room for that write, in thousandths of a cycle; 0 if nothing is written.
+            The time at which DRAM has room for that write, in thousandths of a cycle; 0 if nothing is written.
         """
         lines, room = self.lines, 0
         if lines.count > self.most_lines:

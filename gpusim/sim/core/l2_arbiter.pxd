@@ -10,13 +10,13 @@ cdef class Crossbar:
 
 @cython.final
 cdef class L2Arbiter:
-    cdef long long share, read_takes, fill_takes
-    cdef long long[::1] small_cpc, way_bytes, share_takes, done, part
-    cdef long long grant(self, long long way, long long sm, long long start) noexcept
-    cdef long long request(self, long long way, long long sm, long long start, long long issued, long long size) noexcept
-    cdef void charge(self, long long way, long long sm, long long issued, long long size) noexcept
-    cdef long long backlog(self, long long own, long long now) noexcept
-    cdef void set_backlog(self, long long own, long long now, long long backlog) noexcept
-    cdef void charge_stores(self, long long now, long long takes) noexcept
+    cdef long long share, read_as_store, fill_time
+    cdef long long[::1] small_cpc, direction_bytes, slowdown, done, fraction
+    cdef long long grant(self, long long direction, long long sm, long long start) noexcept
+    cdef long long request(self, long long direction, long long sm, long long start, long long issued, long long size) noexcept
+    cdef void charge(self, long long direction, long long sm, long long issued, long long size) noexcept
+    cdef long long backlog(self, long long entry, long long now) noexcept
+    cdef void set_backlog(self, long long entry, long long now, long long backlog) noexcept
+    cdef void charge_stores(self, long long now, long long time) noexcept
     cdef long long fill(self, long long issued, long long size) noexcept
-    cdef long long all_served(self, long long way) noexcept
+    cdef long long all_served(self, long long direction) noexcept

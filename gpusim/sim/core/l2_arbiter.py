@@ -3,10 +3,10 @@ The path into the L2: each SM's port to the crossbar, and the arbiter that divid
 
 In silicon: an SM injects requests into the crossbar at its port; the L2's slices serve the requests of all SMs.
 Figures: ``l2_port_bytes``, ``l2_bytes``, ``l2_write_bytes``, ``l2_read_percent``, ``l2_fill_percent``, ``cpc_percent``.
-State: when each port is free; the L2's backlog of reads and of stores, each in total and for each share.
-Timing: a request leaves its port behind earlier requests of its SM, at the port's rate. The L2 serves requests in order
-of issue, at its own rate. Reads and stores are two ways. The bandwidth of each way is divided into two weighted fair
-shares: one for the SMs of large CPCs, one for those of small CPCs. Times are thousandths of a cycle.
+State: the time at which each port is free; the L2's backlogs of reads and of stores, in total and for each CPC size.
+Timing: a port sends the requests of its SM in order, at its rate. The L2 serves requests in order of issue, at its own
+rate. Reads and stores are two directions with a bandwidth each. Each bandwidth is divided between SMs of large and of
+small CPCs (weighted fair queueing). Times are thousandths of a cycle.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
@@ -20,7 +20,17 @@ from array import array
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import FINE, FINE_MASK, MILLI, PART, PERCENT, READ, SHARES, STORE, WAYS
+from gpusim.sim.core.constants import (
+    CPC_SIZES,
+    DIRECTIONS,
+    FRACTION_BITS,
+    FRACTION_MASK,
+    MILLI,
+    PERCENT,
+    RATIO_BITS,
+    READ,
+    STORE,
+)
 from gpusim.units import SMS_PER_TPC
 
 if TYPE_CHECKING:
@@ -31,16 +41,16 @@ if TYPE_CHECKING:
 
 
 def gpcs_of(figures: "Figures", sms: int, groups: "Sequence[int]") -> "Column":
-    """Return the GPC of each SM; without groups all SMs are in GPC 0."""
+    """Return the GPC of each SM; if the groups of SMs are unknown, all SMs are in GPC 0."""
     return array("q", [figures.gpcs[group] for group in groups] or [0] * sms)
 
 
 def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
     """
-    Return for each SM of a whole chip whether its CPC has fewer TPCs than the others: 1 or 0.
+    Return for each SM of a whole chip 1 if it is in a small CPC, which has fewer TPCs than others, else 0.
 
-    Only GPCs that have ``figures.tpcs_beside`` TPCs have such CPCs. ``figures.small_cpcs`` lists the TPCs of these CPCs
-    by their number within the GPC.
+    Only GPCs with ``figures.tpcs_beside`` TPCs have small CPCs. ``figures.small_cpcs`` lists the TPCs of small CPCs by
+    their number within the GPC.
     """
     small = zeros(len(gpc))
     for group in range(max(gpc) + 1):
@@ -52,19 +62,20 @@ def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
 
 
 class Crossbar:
-    """The ports at which SMs inject reads. ``Stores`` sends stores through them and writes two of the columns."""
+    """The SMs' ports to the crossbar. ``Stores`` updates the columns of stores."""
 
     def __init__(self, figures: "Figures", sms: int) -> None:
         """Build a port for each SM."""
         self.port_bytes = figures.l2_port_bytes
-        # When each port is free for a read, and for a store; when the L2 has taken the SM's last store.
+        # For each SM: the times at which its port is free for a read, and for a store, and at which the L2 has taken
+        # its last store.
         self.read_free, self.store_free, self.stored_at = zeros(sms), zeros(sms), zeros(sms)
 
     def inject(self, sm: int, at: int, size: int) -> int:
         """
-        Queue a read of ``size`` bytes at its SM's port; return when it leaves, in thousandths of a cycle.
+        Queue a read of ``size`` bytes at its SM's port; return the time at which it leaves, in thousandths of a cycle.
 
-        A read leaves behind the SM's earlier stores, and not before the L2 has taken them.
+        A read leaves after the SM's earlier stores, and after the L2 has taken them.
         """
         start = max(at * MILLI, self.read_free[sm], self.store_free[sm], self.stored_at[sm])
         self.read_free[sm] = start + size * MILLI // self.port_bytes
@@ -73,10 +84,11 @@ class Crossbar:
 
 class L2Arbiter:
     """
-    Divides the L2's bandwidth between SMs of large and of small CPCs, for reads and for stores (two ways).
+    Divides the L2's bandwidth between SMs of large and of small CPCs, for reads and for stores (two directions).
 
-    A backlog is the time that the L2 still needs for the requests of a way or of a share. Two columns hold it: the time
-    at which it ends, in thousandths of a cycle, and a fraction of a thousandth in units of 1/64.
+    A backlog is the time that the L2 still needs for its pending requests. The arbiter has a backlog for each
+    direction, and one for each CPC size in a direction. Two columns hold the backlogs: the times at which they end, in
+    thousandths of a cycle, and fractions of a thousandth in units of 1/64.
     """
 
     def __init__(self, figures: "Figures", sms: int, share: int, groups: "Sequence[int]") -> None:
@@ -90,86 +102,97 @@ class L2Arbiter:
             groups: Group of each SM; empty if groups are unknown.
         """
         self.share = share
-        # If only some SMs of a chip are simulated, the CPC of an SM is not known.
+        # The CPC of an SM is known only if all SMs of the chip are simulated.
         whole = len(groups) == figures.placed_sms
         gpc = gpcs_of(figures, sms, groups)
         self.small_cpc = small_cpcs(gpc, figures) if whole and groups else zeros(sms)
-        self.way_bytes = array("q", [figures.l2_bytes, figures.l2_write_bytes])
+        self.direction_bytes = array("q", [figures.l2_bytes, figures.l2_write_bytes])
         small = figures.cpc_percent * sum(self.small_cpc)
-        shares = [PERCENT * sms - small, small]
-        # For each share: the time that a request takes at the share's bandwidth, over its time at the way's.
-        takes = [(PERCENT * sms << PART) // own if own else 0 for own in shares]
-        self.share_takes = array("q", takes * WAYS)
-        self.read_takes = (figures.l2_bytes * figures.l2_read_percent << PART) // (figures.l2_write_bytes * PERCENT)
-        self.fill_takes = (MILLI * share * figures.l2_fill_percent << PART + FINE) // (figures.l2_write_bytes * PERCENT)
-        self.done, self.part = zeros(WAYS + WAYS * SHARES), zeros(WAYS + WAYS * SHARES)
+        # For each CPC size: the time of a request at the bandwidth of this size, over its time at all of the bandwidth.
+        ratios = [(PERCENT * sms << RATIO_BITS) // own if own else 0 for own in (PERCENT * sms - small, small)]
+        self.slowdown = array("q", ratios * DIRECTIONS)
+        self.read_as_store = (figures.l2_bytes * figures.l2_read_percent << RATIO_BITS) // (
+            figures.l2_write_bytes * PERCENT
+        )
+        self.fill_time = (MILLI * share * figures.l2_fill_percent << RATIO_BITS + FRACTION_BITS) // (
+            figures.l2_write_bytes * PERCENT
+        )
+        self.done, self.fraction = (
+            zeros(DIRECTIONS + DIRECTIONS * CPC_SIZES),
+            zeros(DIRECTIONS + DIRECTIONS * CPC_SIZES),
+        )
 
-    def grant(self, way: int, sm: int, start: int) -> int:
+    def grant(self, direction: int, sm: int, start: int) -> int:
         """
-        Return when the L2 begins to serve a request, in thousandths of a cycle, without adding it to the backlog.
+        Return the time at which the L2 begins to serve a request, without adding the request to the backlogs.
 
-        A request waits until the earlier requests of its share are served, or those of the whole way, if that is
-        sooner. So an SM of a small CPC gets more of a busy L2 than one of a large CPC.
+        A request waits until the L2 has served the earlier requests of its CPC size or, if that is sooner, the earlier
+        requests of both sizes. So an SM of a small CPC gets more of a busy L2 than an SM of a large CPC.
 
         Args:
-            way: ``READ`` or ``STORE``.
+            direction: ``READ`` or ``STORE``.
             sm: The SM.
-            start: When the request reaches the L2, in thousandths of a cycle.
+            start: Time at which the request reaches the L2, in thousandths of a cycle, as the result.
         """
-        return max(start, min(self.done[way], self.done[WAYS + SHARES * way + self.small_cpc[sm]]))
+        return max(start, min(self.done[direction], self.done[DIRECTIONS + CPC_SIZES * direction + self.small_cpc[sm]]))
 
-    def request(self, way: int, sm: int, start: int, issued: int, size: int) -> int:
-        """Grant and charge a request of ``size`` bytes; return when it is granted, in thousandths of a cycle."""
-        granted = self.grant(way, sm, start)
-        self.charge(way, sm, issued, size)
+    def request(self, direction: int, sm: int, start: int, issued: int, size: int) -> int:
+        """Grant and charge a request of ``size`` bytes; return the time of the grant, in thousandths of a cycle."""
+        granted = self.grant(direction, sm, start)
+        self.charge(direction, sm, issued, size)
         return granted
 
-    def charge(self, way: int, sm: int, issued: int, size: int) -> None:
+    def charge(self, direction: int, sm: int, issued: int, size: int) -> None:
         """
-        Add a request of ``size`` bytes to the backlog of its way and of its SM's share.
+        Add a request of ``size`` bytes to the backlogs of its direction and of its SM's CPC size.
 
-        L2 bandwidth is divided between small and large CPCs (weighted fair share). If the share of one class is idle,
-        the other class gets all of the bandwidth: its backlog is set to the way's backlog, as the time that it takes at
-        the bandwidth of the class's share. Reads take some of the stores' bandwidth, too.
+        The bandwidth is divided between small and large CPCs (weighted fair queueing). If the backlog of one CPC size
+        is empty, the other size gets all of the bandwidth: its backlog is set to the direction's backlog, multiplied by
+        ``slowdown``. Reads take some of the stores' bandwidth, too.
         """
-        now, first = issued * MILLI, WAYS + SHARES * way
-        takes = (size * self.share * MILLI << FINE) // self.way_bytes[way]
-        for own in range(first, first + SHARES):
-            if not self.backlog(2 * first + 1 - own, now) and self.backlog(own, now):
-                self.set_backlog(own, now, self.backlog(way, now) * self.share_takes[own - WAYS] >> PART)
-        self.set_backlog(way, now, self.backlog(way, now) + takes)
-        own = first + self.small_cpc[sm]
-        self.set_backlog(own, now, self.backlog(own, now) + (takes * self.share_takes[own - WAYS] >> PART))
-        if way == READ:
-            self.charge_stores(now, takes * self.read_takes >> PART)
+        now, first = issued * MILLI, DIRECTIONS + CPC_SIZES * direction
+        time = (size * self.share * MILLI << FRACTION_BITS) // self.direction_bytes[direction]
+        for entry in range(first, first + CPC_SIZES):
+            if not self.backlog(2 * first + 1 - entry, now) and self.backlog(entry, now):
+                self.set_backlog(
+                    entry, now, self.backlog(direction, now) * self.slowdown[entry - DIRECTIONS] >> RATIO_BITS
+                )
+        self.set_backlog(direction, now, self.backlog(direction, now) + time)
+        entry = first + self.small_cpc[sm]
+        self.set_backlog(
+            entry, now, self.backlog(entry, now) + (time * self.slowdown[entry - DIRECTIONS] >> RATIO_BITS)
+        )
+        if direction == READ:
+            self.charge_stores(now, time * self.read_as_store >> RATIO_BITS)
 
-    def backlog(self, own: int, now: int) -> int:
-        """Return the backlog of a way or a share at time ``now``, in 64ths of a thousandth of a cycle."""
-        free = self.done[own]
-        return (free - now << FINE) + self.part[own] if free >= now else 0
+    def backlog(self, entry: int, now: int) -> int:
+        """Return a backlog (an index of ``done``) at time ``now``, in 64ths of a thousandth of a cycle."""
+        free = self.done[entry]
+        return (free - now << FRACTION_BITS) + self.fraction[entry] if free >= now else 0
 
-    def set_backlog(self, own: int, now: int, backlog: int) -> None:
-        """Set the backlog of a way or a share at time ``now``, in 64ths of a thousandth of a cycle."""
-        self.done[own] = now + (backlog >> FINE)
-        self.part[own] = backlog & FINE_MASK
+    def set_backlog(self, entry: int, now: int, backlog: int) -> None:
+        """Set a backlog (an index of ``done``) at time ``now``, in 64ths of a thousandth of a cycle."""
+        self.done[entry] = now + (backlog >> FRACTION_BITS)
+        self.fraction[entry] = backlog & FRACTION_MASK
 
-    def charge_stores(self, now: int, takes: int) -> None:
-        """Add the time of a read or a fill to the backlogs of stores and of both their shares; units as ``backlog``."""
-        self.set_backlog(STORE, now, self.backlog(STORE, now) + takes)
-        for own in range(WAYS + SHARES * STORE, WAYS + SHARES * STORE + SHARES):
-            self.set_backlog(own, now, self.backlog(own, now) + takes)
+    def charge_stores(self, now: int, time: int) -> None:
+        """Add the time of a read or a fill, in units of ``backlog``, to all backlogs of stores."""
+        self.set_backlog(STORE, now, self.backlog(STORE, now) + time)
+        for entry in range(DIRECTIONS + CPC_SIZES * STORE, DIRECTIONS + CPC_SIZES * STORE + CPC_SIZES):
+            self.set_backlog(entry, now, self.backlog(entry, now) + time)
 
     def fill(self, issued: int, size: int) -> int:
         """
-        Write ``size`` bytes from DRAM into the L2, in turn with the stores.
+        Write ``size`` bytes from DRAM into the L2, after the stores of the backlog.
 
         Returns:
-            When the L2 begins to, in thousandths of a cycle; 0 if fills take no bandwidth on this machine.
+            The time at which the L2 begins to write, in thousandths of a cycle; 0 if fills take no bandwidth on this
+            machine.
         """
-        turn = self.done[STORE] if self.fill_takes else 0
-        self.charge_stores(issued * MILLI, size * self.fill_takes >> PART)
-        return turn
+        begin = self.done[STORE] if self.fill_time else 0
+        self.charge_stores(issued * MILLI, size * self.fill_time >> RATIO_BITS)
+        return begin
 
-    def all_served(self, way: int) -> int:
-        """Return when the L2 has served all requests of a way so far, in thousandths of a cycle."""
-        return self.done[way]
+    def all_served(self, direction: int) -> int:
+        """Return the time at which the L2 has served all requests of a direction, in thousandths of a cycle."""
+        return self.done[direction]

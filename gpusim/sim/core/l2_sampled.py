@@ -1,12 +1,12 @@
 """
-The L2 of a sample, whose hits were found before the run by a walk of the grid; and loads of the epilogue in any run.
+The L2 of a sampled run, and the epilogue's loads in any run. A walk of the grid has found the hits before the run.
 
 In silicon: the same L2. A sample simulates some SMs that represent all. Each request represents requests of several
-SMs, and each line that misses represents several lines that the chip reads (D14). Loads of the epilogue are here in
+SMs, and each line that misses represents several lines that the chip reads (D14). The epilogue's loads use this L2 in
 exact runs, too: their data was written before the launch, so no simulated L2 holds it (D10).
-Figures: those of ``L2``. For each status of a request, the walk gives the parts of its sectors that wait for DRAM, that
-miss, and that are looked up.
-State: credits, which add these parts up to whole sectors; and how much of each part of the L2's content was stored.
+Figures: those of ``L2``. For each request the walk gives a status: the fractions of its sectors that wait for DRAM,
+that miss, and that are looked up.
+State: credits, which add fractions up to whole sectors; the stored sectors in each chunk of the L2.
 Timing: as in ``L2``. A request waits for DRAM when the credit of waiting sectors covers it. All bytes that a miss
 represents are then transferred at once.
 
@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 from gpusim.sim.columns import zeros
 from gpusim.sim.core.cache import sectors_in
 from gpusim.sim.core.constants import (
+    CHUNKS,
+    CHUNKS_KNOWN,
     MILLI,
     MOST_CREDIT,
     OUTPUT_LINES,
-    PARTS_KEPT,
-    PARTS_KNOWN,
     PERCENT,
     READ,
     WHOLE_LINE,
@@ -48,11 +48,13 @@ if TYPE_CHECKING:
 
 class L2Sampled:
     """
-    Requests to an L2 whose hits are known before the run.
+    An L2 whose hits are known before the run.
+
+    The LSU and the L1 set the attributes before each request.
 
     Attributes:
-        status: Status of the next request: its index in the columns of statuses. The LSU sets it.
-        has_twin: Whether the next request's copy also requests other sectors of the line. The LSU and the L1 set it.
+        status: Status of the next request: its index in the columns of statuses.
+        splits_line: Whether another request of the same copy is for other sectors of the line.
     """
 
     def __init__(
@@ -64,40 +66,39 @@ class L2Sampled:
         Args:
             figures: The machine's figures.
             crossbar: The ports of the SMs.
-            l2: The L2, with its lines, its arbiter and its DRAM.
+            l2: The L2 of an exact run, for its lines, its arbiter and its DRAM.
             share: SMs of the chip for each simulated SM.
             statuses: Columns ``slow``, ``brought``, ``shared`` and ``looked`` of ``Data``.
         """
         self.most_lines, self.share = figures.l2_lines, share
         self.crossbar, self.l2 = crossbar, l2
         self.dram = self.l2.dram
-        self.slow, self.stands_for, self.shared_by, self.looked_of = statuses
-        self.status, self.has_twin = 0, False
-        # Credits: sectors that wait for DRAM, that miss, that are merged, that cross the chip; lines to read from DRAM.
+        self.slow, self.represented, self.sharers, self.looked = statuses
+        self.status, self.splits_line = 0, False
+        # Credits of sectors that wait for DRAM, miss, are merged, or cross the chip; credit of lines to read from DRAM.
         self.slow_credit, self.missed_credit, self.merged_credit, self.far_credit = 0, 0, 0, 0
         self.brought_credit = 0
-        # Later requests for a line, after its first; and how many of these came early enough to be merged with it.
-        self.later, self.later_waiting = 2, 1
-        self.next_line, self.filled_at, self.came_sectors, self.displaced = OUTPUT_LINES, 0, 0, 0
-        # Sectors that a sample's L2 holds; sectors of one part of it; and how many of each part's sectors were stored.
+        # Requests for a line after its first one; the number of them that came early enough to be merged.
+        self.later, self.later_mergeable = 2, 1
+        self.next_line, self.filled_at, self.added_sectors, self.displaced = OUTPUT_LINES, 0, 0, 0
+        # Sectors that a sample's L2 holds; sectors of a chunk; the number of each chunk's sectors that were stored.
         self.held_sectors = self.most_lines * SECTORS_PER_LINE // share
-        self.part_sectors, self.last_part = self.held_sectors // PARTS_KEPT + 1, 0
-        self.stored_in = zeros(PARTS_KNOWN)
+        self.chunk_sectors, self.last_chunk = self.held_sectors // CHUNKS + 1, 0
+        self.stored_in = zeros(CHUNKS_KNOWN)
 
     def read_output(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int, first: int) -> int:  # noqa: PLR0917 - in C all are
         """
         Read sectors for an epilogue; return the cycle at which all have arrived (D10).
 
-        The first read of data since it was written crosses the chip if the home of a line is the far partition. Far
-        sectors are then looked up once more, in that partition. A request for several lines is assumed to have a far
-        one.
+        On the first read after the data was written, far lines cross the chip, and their sectors are looked up in the
+        far partition, too. A request for several lines is assumed to have a far line.
 
         Args:
             sm: The SM.
-            at: Cycle at which it injects the request.
+            at: Cycle at which the SM injects the request.
             issued: Cycle of the issue.
             sectors: Number of sectors.
-            slow: Sectors that wait for DRAM, also those that another request reads from it, per mille.
+            slow: Sectors that wait for DRAM, for this request or an earlier one, per mille.
             missed: Sectors that are read from DRAM for this request, per mille.
             first: 1 for the first read of the data, else 0.
         """
@@ -109,10 +110,10 @@ class L2Sampled:
         self.far_credit += sectors * once * l2.far_percent
         l2.looked_up += self.far_credit // (MILLI * PERCENT)
         self.far_credit %= MILLI * PERCENT
-        return arrived + (l2.hop if sectors > SECTORS_PER_LINE or l2.turn < l2.far_percent else 0)
+        return arrived + (l2.hop if sectors > SECTORS_PER_LINE or l2.far_phase < l2.far_percent else 0)
 
     def read_known(self, sm: int, at: int, issued: int, sectors: int, slow: int, missed: int) -> int:  # noqa: PLR0917 - in C all are
-        """Read sectors with known parts of misses (arguments as ``read_output``); return when all have arrived."""
+        """Read sectors (arguments as ``read_output``); return the cycle at which all have arrived at the SM."""
         l2, size = self.l2, sectors * SECTOR_BYTES
         start = l2.arbiter.request(READ, sm, self.crossbar.inject(sm, at, size), issued, size)
         l2.sectors += sectors
@@ -126,20 +127,19 @@ class L2Sampled:
         if missing or late:
             filled = self.dram.read_unnumbered(start, missing * SECTOR_BYTES, issued)
             filled = max(filled, l2.arbiter.fill(issued, missing * SECTOR_BYTES) // MILLI)
-        return max(start // MILLI + l2.hit_latency(sm), filled + l2.reach[sm] if late else 0)
+        return max(start // MILLI + l2.hit_latency(sm), filled + l2.sm_offset[sm] if late else 0)
 
     def read(self, sm: int, slot: int, mask: int, start: int, issued: int) -> int:
         """
-        Look up a line whose hit or miss the walk found; return the cycle of its arrival (D14).
+        Look up a line; return the cycle of its arrival (arguments as ``L2.read``, D14).
 
-        For the first SM that requests a line, the walk decides between hit and miss, for the line as a whole. SMs that
-        request it later wait for the same data. The arguments are those of ``L2.read``; ``status`` and ``has_twin`` are
-        set before the call.
+        For the first SM that requests a line, the walk decides between hit and miss, for the whole line. SMs that
+        request it later wait for the same data.
         """
         l2, lines, asked = self.l2, self.l2.lines, sectors_in(mask)
         line = lines.line[slot]
         far = l2.is_far(sm, line)
-        slow, shared = self.slow[self.status], self.shared_by[self.status]
+        slow, shared = self.slow[self.status], self.sharers[self.status]
         served = brought = 0
         self.credit_slow(asked)
         misses = lines.held[slot] == 0 and slow == MILLI
@@ -150,50 +150,49 @@ class L2Sampled:
             bank = self.dram.bank_of(line)
             served = self.dram.free_at(bank)
             brought = self.fetch(bank, issued)
-        comes = lines.held[slot] and start < lines.lands[slot] and lines.asker[slot] == sm
-        if comes and not self.has_twin and l2.most_merged > 1:
+        in_flight = lines.held[slot] and start < lines.lands[slot] and lines.requester[slot] == sm
+        if in_flight and not self.splits_line and l2.most_merged > 1:
             return lines.lands[slot] // MILLI
         begin = self.merge_or_charge(sm, start, issued, asked)
         if far or (l2.far_percent > 0 and shared > l2.most_merged):
             l2.looked_up += brought
-        if comes:
+        if in_flight:
             return max(begin // MILLI + l2.hit_latency(sm), lines.lands[slot] // MILLI)
         if lines.held[slot]:
             self.later += 1
-            self.later_waiting += 1 if begin < lines.pending[slot] else 0
+            self.later_mergeable += 1 if begin < lines.pending[slot] else 0
         if misses:
             arrived = self.dram.arrival(line, max(begin, served) // MILLI)
             lines.ready[slot] = max(arrived, self.filled_at // MILLI)
         lines.held[slot] = WHOLE_LINE
-        there = lines.ready[slot] + (l2.hop if far else 0)
-        lines.pending[slot] = max(begin + l2.merge_window, (there - l2.near) * MILLI)
-        lands = max(begin // MILLI + l2.hit_latency(sm), there + l2.reach[sm])
-        lines.asker[slot] = sm
-        lines.lands[slot] = lands * MILLI
+        at_l2 = lines.ready[slot] + (l2.hop if far else 0)
+        lines.pending[slot] = max(begin + l2.merge_window, (at_l2 - l2.near) * MILLI)
+        arrival = max(begin // MILLI + l2.hit_latency(sm), at_l2 + l2.sm_offset[sm])
+        lines.requester[slot] = sm
+        lines.lands[slot] = arrival * MILLI
         if lines.count > self.most_lines:
             lines.evict()
-        return lands
+        return arrival
 
     def merge_or_charge(self, sm: int, start: int, issued: int, asked: int) -> int:
         """
-        Return when a request is granted, in thousandths of a cycle; merge it, or charge the L2 with a lookup (D14).
+        Merge a request, or charge the L2 with a lookup; return the time of the grant, in thousandths of a cycle (D14).
 
-        The request represents requests of several SMs, some of which are merged and take no bandwidth. The merged part
-        is a product. One factor is the part that the walk gives. The other is the part of the sample's later requests
-        for a line that came while the line was in flight or just looked up. A request is never merged if its copy also
-        requests other sectors of the line, because each of the two then replaces the other's entry of the merge table
-        (D24).
+        The request represents requests of several SMs, some of which are merged and take no bandwidth. The merged
+        fraction is a product. One factor comes from the walk. The other is the fraction of the sample's later requests
+        for a line that came while the line was in flight or just looked up. If another request of the same copy is for
+        other sectors of the line, neither is merged: each replaces the other's entry of the merge table (D24).
 
         Args:
             sm: The SM.
-            start: When the request reaches the L2, in thousandths of a cycle.
+            start: Time at which the request reaches the L2, in thousandths of a cycle.
             issued: Cycle of the issue.
-            asked: Its sectors.
+            asked: Number of requested sectors.
         """
         arbiter = self.l2.arbiter
         begin = arbiter.grant(READ, sm, start)
-        if not self.has_twin:
-            self.merged_credit += asked * (MILLI - self.looked_of[self.status]) * self.later_waiting // self.later
+        if not self.splits_line:
+            self.merged_credit += asked * (MILLI - self.looked[self.status]) * self.later_mergeable // self.later
             if self.merged_credit >= asked * MILLI:
                 self.merged_credit -= asked * MILLI
                 return begin
@@ -203,26 +202,27 @@ class L2Sampled:
 
     def credit_slow(self, asked: int) -> None:
         """
-        Add the part of ``asked`` sectors that waits for DRAM, which the walk gives, to ``slow_credit``.
+        Add the fraction of ``asked`` sectors that waits for DRAM to ``slow_credit``.
 
-        A request waits for DRAM when this credit covers its sectors. A part of 1000 per mille needs no credit.
+        The walk gives the fraction. A request waits for DRAM when the credit covers its sectors. A fraction of 1000 per
+        mille needs no credit.
         """
         if self.slow[self.status] < MILLI:
             self.slow_credit = min(self.slow_credit + asked * self.slow[self.status], MOST_CREDIT)
 
     def fetch(self, bank: int, issued: int) -> int:
         """
-        Read from DRAM all lines that a missing line of the sample represents; return their number of sectors.
+        Read all lines from DRAM that a missing line of the sample represents; return their number of sectors.
 
-        All of them are transferred when the sample requests the line, one behind another, as for a whole chip. Lines
-        are read whole, each from one bank.
+        The lines are transferred one after another when the sample requests the missing line. Each is read whole, from
+        one bank.
 
         Args:
-            bank: The missing line's bank.
+            bank: Bank of the missing line.
             issued: Cycle of the issue.
         """
         size, brought = SECTORS_PER_LINE * SECTOR_BYTES, 0
-        self.brought_credit += self.stands_for[self.status]
+        self.brought_credit += self.represented[self.status]
         while self.brought_credit >= MILLI:
             self.brought_credit -= MILLI
             if brought:
@@ -244,23 +244,23 @@ class L2Sampled:
             stored: 1 if they are stored, 0 if they are read from DRAM.
 
         Returns:
-            When DRAM has room for the writes, in thousandths of a cycle; 0 if nothing is written.
+            The time at which DRAM has room for the writes, in thousandths of a cycle; 0 if nothing is written.
         """
-        room, part, at = 0, self.part_sectors, self.came_sectors
-        self.came_sectors = end = at + sectors
+        room, chunk, at = 0, self.chunk_sectors, self.added_sectors
+        self.added_sectors = end = at + sectors
         while at < end:
-            number, begin = at // part, at
-            at = min(end, (number + 1) * part)
-            if number > self.last_part:
-                self.last_part = number
-                self.stored_in[number % PARTS_KNOWN] = 0
-            self.stored_in[number % PARTS_KNOWN] += (at - begin) * stored
+            number, begin = at // chunk, at
+            at = min(end, (number + 1) * chunk)
+            if number > self.last_chunk:
+                self.last_chunk = number
+                self.stored_in[number % CHUNKS_KNOWN] = 0
+            self.stored_in[number % CHUNKS_KNOWN] += (at - begin) * stored
         at, end = max(0, end - sectors - self.held_sectors), end - self.held_sectors
         while at < end:
-            number, begin = at // part, at
-            at = min(end, (number + 1) * part)
-            self.displaced += (at - begin) * self.stored_in[number % PARTS_KNOWN]
-        while self.displaced >= SECTORS_PER_LINE * part:
-            self.displaced -= SECTORS_PER_LINE * part
+            number, begin = at // chunk, at
+            at = min(end, (number + 1) * chunk)
+            self.displaced += (at - begin) * self.stored_in[number % CHUNKS_KNOWN]
+        while self.displaced >= SECTORS_PER_LINE * chunk:
+            self.displaced -= SECTORS_PER_LINE * chunk
             room = max(room, self.dram.write_line(issued))
         return room

@@ -1,8 +1,9 @@
 """
-The core's records: stall cycles by reason, and for watched warps a log of instructions and of what each cycle went to.
+The core's records: warp cycles by stall reason; for watched warps also logs of instructions and of stalls.
 
-In silicon: the SMSPs' warp samplers, whose counts Nsight Compute calls stall reasons. Figures: none.
-State: cycles by reason; two logs of rows of integers. A log is a block, and a column to which full blocks are moved.
+In silicon: the SMSPs' warp samplers, whose counts Nsight Compute calls stall reasons.
+Figures: none.
+State: cycles by reason, and two logs. A log appends rows to a block, and moves full blocks to a column.
 Timing: none.
 
 >>> from gpusim.sim.stall_reasons import WAIT
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Log:
-    """Rows of integers, one after another in a column that grows by blocks; call ``flush`` before reading it."""
+    """Rows of integers in a column that grows by blocks. Call ``flush`` before reading the column."""
 
     def __init__(self, width: int) -> None:
         """Build an empty log of rows of ``width`` integers."""
@@ -59,13 +60,13 @@ class WarpRecord:
     """
 
     def __init__(self, number: "memoryview[int]", watched: "memoryview[int]") -> None:
-        """Build empty records. The columns have each warp's number within its CTA, and whether it is watched."""
+        """Build empty records. The columns hold each warp's number within its CTA, and whether it is watched."""
         self.number, self.watched = number, watched
         self.stalls = zeros(REASON_COUNT)
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
 
     def charge(self, warp: int, begin: int, end: int, reason: int) -> int:
-        """Charge a warp's cycles from ``begin`` up to ``end``, exclusive, to a reason; return the later of both."""
+        """Charge a warp's cycles from ``begin`` up to ``end``, exclusive, to a reason; return the later of the two."""
         if end <= begin:
             return begin
         self.stalls[reason] += end - begin

@@ -1,17 +1,17 @@
 """
-The LSU: takes a memory instruction from its issue to its data, through the MIO, the tag lookup and the memory behind.
+The LSU: executes a memory instruction from its issue to its data, through the MIO, the tag lookup and the memory.
 
 In silicon: the unit that takes memory instructions from the MIO, looks up their lines one request after another,
 limits the copies in flight, and returns data to registers.
 Figures: ``load_hit``, ``copy_hit``, ``look_ups``, ``load_look_ups``, ``outstanding``, ``outstanding_through``,
 ``copy_stage``, ``commit_stage``, ``copy_release``, ``source_release``, ``warp_return_bytes``, ``wavefront_latency``,
 ``l1_store_bytes``.
-State: for each SM, when the tag lookup is free, the copies and loads that wait for it, and the copies in flight in
-order of their lookups.
-Timing: an access to shared memory has its data when its wavefronts have passed the data stage. A global load leaves the
-SM's queue, looks up its lines, and takes the data stage when its data returns. A cp.async.cg takes the data stage,
-looks up its lines in the order of copies, and reads them from the L2. Its commit group is complete when its data is in
-shared memory.
+State: for each SM, the cycle at which the tag lookup is free, the copies and loads that wait for it, and the copies in
+flight in order of their lookups.
+Timing: an access to shared memory is done when its wavefronts have passed the data stage. A global load leaves the SM's
+queue, looks up its lines, and takes the data stage when its data returns. A cp.async.cg takes the data stage, looks up
+its lines in the order of copies, and reads them from the L2. Its commit group is complete when the data is in shared
+memory.
 
 >>> from doubles.by_hand import ldmatrix, quiet
 >>> lsu = quiet(ldmatrix(4, board=0)).lsu
@@ -40,44 +40,44 @@ if TYPE_CHECKING:
 
 class InFlight:
     """
-    The copies in flight of all SMs, in order of their tag lookups, and the places that their requests take.
+    The copies in flight of all SMs, in order of their tag lookups.
 
-    Each SM has two queues. Queue number ``sm`` (argument ``way``) holds its cp.async.cg, number ``sms + sm`` its
-    cp.async.ca.
+    Each SM has two queues with a limited number of entries. A copy takes some entries until its data arrives. Queue
+    number ``sm`` (argument ``queue``) is for cp.async.cg, number ``sms + sm`` for cp.async.ca.
     """
 
     def __init__(self, most: int, sms: int) -> None:
-        """Build empty queues for ``sms`` SMs, in each of which copies take at most ``most`` places."""
+        """Build empty queues of ``most`` entries for ``sms`` SMs."""
         self.most = max(1, most)
-        self.landed, self.places = zeros(2 * sms * self.most), zeros(2 * sms * self.most)
-        self.first, self.next, self.taken = zeros(2 * sms), zeros(2 * sms), zeros(2 * sms)
+        self.landed, self.entries = zeros(2 * sms * self.most), zeros(2 * sms * self.most)
+        self.first, self.next, self.occupied = zeros(2 * sms), zeros(2 * sms), zeros(2 * sms)
 
-    def room(self, way: int, at: int, places: int, most: int) -> int:
+    def free_at(self, queue: int, at: int, entries: int, most: int) -> int:
         """
-        Return the first cycle at which a copy's requests find enough places.
+        Return the first cycle at which a queue has enough free entries for a copy.
 
-        Copies return their places in the order of their lookups. A copy whose data has arrived keeps its places while
+        Copies free their entries in the order of their lookups. A copy whose data has arrived keeps its entries while
         an earlier copy is still in flight.
 
         Args:
-            way: The queue.
-            at: First cycle at which the copy may take its places.
-            places: Places that the copy takes.
-            most: Places of the queue.
+            queue: The queue.
+            at: First cycle at which the copy may take its entries.
+            entries: Entries that the copy takes.
+            most: Entries of the queue.
         """
-        while self.taken[way] and self.taken[way] + places > most:
-            place = way * self.most + self.first[way] % self.most
+        while self.occupied[queue] and self.occupied[queue] + entries > most:
+            place = queue * self.most + self.first[queue] % self.most
             at = max(at, self.landed[place])
-            self.taken[way] -= self.places[place]
-            self.first[way] += 1
+            self.occupied[queue] -= self.entries[place]
+            self.first[queue] += 1
         return at
 
-    def send(self, way: int, landed: int, places: int) -> None:
-        """Add a copy to a queue: its requests take ``places`` places until its data arrives at cycle ``landed``."""
-        place = way * self.most + self.next[way] % self.most
-        self.landed[place], self.places[place] = landed, places
-        self.next[way] += 1
-        self.taken[way] += places
+    def send(self, queue: int, landed: int, entries: int) -> None:
+        """Add a copy to a queue: it takes ``entries`` entries until its data arrives at cycle ``landed``."""
+        place = queue * self.most + self.next[queue] % self.most
+        self.landed[place], self.entries[place] = landed, entries
+        self.next[queue] += 1
+        self.occupied[queue] += entries
 
 
 class Lsu:
@@ -86,6 +86,7 @@ class Lsu:
 
     Attributes:
         request, base: Request of the access resolved last, and the line number from which its lines are counted.
+        served: Cycle at which the data stage began to serve the store queued last.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -98,7 +99,7 @@ class Lsu:
             figures: The machine's figures.
             code: The code of all CTAs.
             data: The lines and sectors that CTAs access.
-            warps: The warps that issue.
+            warps: The warps of all SMs.
             mio: The MIO queues.
             l1: The L1s, with the L2 behind them.
             stores: The unit of stores to global memory.
@@ -111,50 +112,37 @@ class Lsu:
         self.l2 = self.l1.l2
         self.sms, self.sectors, self.sm_of = self.data_stage.sms, self.l1.sectors, self.mio.sm_of
         self.take_columns()
-        # When the tag lookup is free; until when a copy, or a load, takes each place of those that wait for it.
-        self.tag_free, self.copies_waiting, self.copy_turn = (
-            zeros(self.sms),
-            zeros(self.sms * self.look_ups),
-            zeros(self.sms),
-        )
-        self.loads_waiting, self.load_turn = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
-        # When stores to shared memory have had their wavefronts; when the last copy begins its lookup (see ``fence``).
+        # The cycle at which the tag lookup is free; rings of the copies, and of the loads, that wait for it.
+        self.tag_free = zeros(self.sms)
+        self.copies_waiting, self.next_copy = zeros(self.sms * self.look_ups), zeros(self.sms)
+        self.loads_waiting, self.next_load = zeros(self.sms * max(1, self.load_look_ups)), zeros(self.sms)
+        # For ``fence``: the end of all stores to shared memory; the begin of the last copy's lookup.
         self.stored_until, self.last_look_up = zeros(self.sms), zeros(self.sms)
         self.in_flight = InFlight(max(self.most_outstanding, self.most_through), self.sms)
         self.slots, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
 
     def figures_of(self, figures: "Figures") -> None:
         """Keep the machine's figures as attributes."""
-        self.load_hit, self.copy_hit, self.line_interval = (
-            figures.load_hit,
-            figures.copy_hit,
-            figures.l1_line_interval,
-        )
+        self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
+        self.line_interval = figures.l1_line_interval
         self.look_ups, self.load_look_ups = figures.look_ups, figures.load_look_ups
         self.most_outstanding, self.most_through = figures.outstanding, figures.outstanding_through
         self.copy_stage, self.commit_stage = figures.copy_stage, figures.commit_stage
         self.copy_release, self.source_release = figures.copy_release, figures.source_release
         self.return_bytes, self.wavefront_latency = figures.warp_return_bytes, figures.wavefront_latency
-        self.way_bytes, self.register_interval = figures.l1_store_bytes, figures.register_interval
+        self.port_path_bytes, self.register_interval = figures.l1_store_bytes, figures.register_interval
 
     def code_of(self, code: "CodeRows") -> None:
         """Share the columns of the code that describe memory instructions."""
-        self.kind, self.latency, self.write, self.read, self.registers = (
-            code.kind,
-            code.latency,
-            code.write,
-            code.read,
-            code.registers,
-        )
-        self.wave, self.wave_slots, self.ring_slot, self.waves = code.wave, code.wave_slots, code.ring_slot, code.waves
-        self.row, self.turn, self.access, self.vec = code.row, code.turn, code.access, code.vec
-        self.bytes, self.is_load, self.through_l1, self.zero_fills = (
-            code.bytes,
-            code.is_load,
-            code.through_l1,
-            code.zero_fills,
-        )
-        self.fills, self.apart, self.tiles, self.most_warps = code.fills, code.apart, code.tiles, code.warps
+        self.kind, self.latency, self.registers = code.kind, code.latency, code.registers
+        self.write, self.read = code.write, code.read
+        self.first_wavefront, self.wavefront_slots = code.first_wavefront, code.wavefront_slots
+        self.ring_slot, self.wavefronts = code.ring_slot, code.wavefronts
+        self.row, self.fetch_number, self.access, self.vec = code.row, code.fetch_number, code.access, code.vec
+        self.bytes, self.is_load = code.bytes, code.is_load
+        self.through_l1, self.zero_fills = code.through_l1, code.zero_fills
+        self.fills, self.lookup_penalty = code.fills, code.lookup_penalty
+        self.tiles, self.most_warps = code.tiles, code.warps
 
     def data_of(self, data: "Data") -> None:
         """Share the columns of the CTAs' accesses."""
@@ -170,22 +158,22 @@ class Lsu:
         """Share the columns of the warps, and of the L1 and the MIO."""
         warps = self.warps
         self.at, self.trip, self.segment, self.number = warps.at, warps.trip, warps.segment, warps.number
-        self.slot, self.cta, self.accepted, self.drained = warps.slot, warps.cta, warps.accepted, warps.drained
+        self.slot, self.cta, self.stores_taken, self.drained = warps.slot, warps.cta, warps.stores_taken, warps.drained
         self.written, self.return_free, self.loads_free = warps.written, warps.return_free, warps.loads_free
-        self.open_group, self.tagged_apart = warps.open_group, warps.tagged_apart
+        self.open_group, self.commit_lookup = warps.open_group, warps.commit_lookup
         self.sectors, self.sm_of = self.l1.sectors, self.mio.sm_of
 
     # --- instructions ---
 
     def issue(self, smsp: int, warp: int, at: int) -> int:
-        """Issue a memory instruction, and hold its scoreboards; return when its data arrives, or its store is done."""
+        """Issue a memory instruction, and hold its scoreboards; return the cycle at which it is done."""
         code, mio = self.at[warp], self.mio
         kind, reason = self.kind[code], LONG_SCOREBOARD
         if kind == SHARED:
             reason = SHORT_SCOREBOARD
             landed = self.access_shared(smsp, warp, at)
         elif kind == LDGSTS:
-            # A wait for its address registers counts as long_scoreboard, as for other global accesses (ncu's guide).
+            # A wait for its address registers counts as long_scoreboard, as in other global accesses (ncu's guide).
             landed = self.copy_async(smsp, warp, at)
         elif self.row[code] >= 0:
             landed = self.load(smsp, warp, at)
@@ -194,49 +182,48 @@ class Lsu:
         if self.write[code] >= 0:
             self.warps.hold_board(warp, self.write[code], landed, reason)
         if self.read[code] >= 0:
-            # Address registers are read on the way to the SM's queue, store data when the data stage takes the store. A
-            # copy releases its registers when the SM's queue has as many entries again as the copy takes.
+            # Address registers are read before the SM's queue, store data when the data stage serves the store. A copy
+            # releases its registers when the SM's queue has free entries for another such copy.
             if kind == LDGSTS:
-                released = max(mio.collected, mio.room_again) + self.copy_release
+                released = max(mio.smsp_exit, mio.free_for_next) + self.copy_release
             else:
-                released = mio.collected if self.is_load[code] else self.leaves
+                released = mio.smsp_exit if self.is_load[code] else self.served
                 released += self.registers[code] * self.register_interval + self.source_release
             self.warps.hold_board(warp, self.read[code], released, reason)
         return landed
 
     def reads_registers(self, kind: int) -> bool:
-        """Return whether register reads of the last instruction delay mma.sync. A copy of no sectors delays none."""
+        """Return whether the last instruction's register reads delay mma.sync: not if it is a copy without sectors."""
         return kind != LDGSTS or self.asked[self.request] > 0
 
     def access_shared(self, smsp: int, warp: int, at: int) -> int:
-        """Issue an access to shared memory; return the cycle at which its value can be used, or its store is done."""
+        """Issue an access to shared memory; return the cycle at which it is done."""
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         wavefronts = self.wavefronts_of(warp, code)
         stores = self.fills[code]
-        mio.entry(
-            self.data_stage.count_wavefronts(wavefronts), self.registers[code], self.written[warp] if stores else 0
-        )
+        cycles = self.data_stage.count_wavefronts(wavefronts)
+        mio.entry(cycles, self.registers[code], self.written[warp] if stores else 0)
         if stores:
-            mio.apart = mio.places_apart
-            mio.written = self.data_stage.writes_of_copies(sm, at)
-        self.leaves = leaves = mio.queue(smsp, at, warp)
+            mio.side_buffer = mio.side_entries
+            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
+        self.served = served = mio.queue(smsp, at, warp)
         if stores:
-            self.written[warp] = leaves + wavefronts * self.wavefront_latency
+            self.written[warp] = served + wavefronts * self.wavefront_latency
             self.stored_until[sm] = max(self.stored_until[sm], self.data_stage.last + 1)
         if self.is_load[code]:
-            return self.return_shared(warp, leaves, wavefronts)
+            return self.return_shared(warp, served, wavefronts)
         return self.data_stage.last + 1
 
-    def return_shared(self, warp: int, leaves: int, wavefronts: int) -> int:
+    def return_shared(self, warp: int, served: int, wavefronts: int) -> int:
         """
-        Return when the value of a load, which takes the data stage from cycle ``leaves`` on, can be used.
+        Return the cycle at which the value of a shared-memory load, served from ``served`` on, can be used.
 
-        A warp's registers take ``warp_return_bytes`` a cycle, and a wavefront every ``wavefront_latency`` cycles. Its
-        later loads wait for that; loads of other warps do not.
+        A warp's registers take ``warp_return_bytes`` a cycle, and a wavefront every ``wavefront_latency`` cycles. Later
+        loads of the same warp wait for the registers; loads of other warps do not.
         """
         code = self.at[warp]
-        late = max(0, self.data_stage.last + 1 - leaves - self.data_stage.service(wavefronts))
-        landed = leaves + late - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
+        late = max(0, self.data_stage.last + 1 - served - self.data_stage.service(wavefronts))
+        landed = served + late - 1 + self.latency[code] + self.wavefront_latency * (wavefronts - 1)
         path = (self.bytes[code] + self.return_bytes - 1) // self.return_bytes
         path = max(path, wavefronts * self.wavefront_latency)
         landed = max(landed, self.return_free[warp] + path)
@@ -247,9 +234,10 @@ class Lsu:
         """
         Issue a global load of an operand; return the cycle at which its data has arrived.
 
-        It takes cycles of the data stage only when its data returns. Tag lookup takes a cycle for each wavefront in the
-        L1's banks, or for each line that misses, if those are more. ``load_look_ups`` loads may wait for it; the next
-        one blocks the SM's queue. A load without lanes takes a cycle of the data stage and no lookup.
+        The load takes cycles of the data stage only when its data returns. Tag lookup takes a cycle for each wavefront
+        in the L1's banks, or for each line that misses, if those are more. ``load_look_ups`` loads may wait for a
+        lookup; the next one blocks the SM's queue. A load without active lanes takes a cycle of the data stage and no
+        lookup.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve(warp, code)
@@ -258,81 +246,82 @@ class Lsu:
         if wavefronts == 0:
             mio.entry(1, self.registers[code], 0)
             return mio.queue(smsp, at, warp) + self.load_hit
-        place = sm * self.load_look_ups + self.load_turn[sm]
+        place = sm * self.load_look_ups + self.next_load[sm]
         mio.entry(0, self.registers[code], self.loads_waiting[place] if self.load_look_ups else 0)
-        leaves = mio.queue(smsp, at, warp)
-        begins = self.look_up_tags(sm, leaves, max(wavefronts, self.l1.lacked(sm, request, self.base)))
+        served = mio.queue(smsp, at, warp)
+        begins = self.reserve_lookup(sm, served, max(wavefronts, self.l1.count_missing(sm, request, self.base)))
         if self.load_look_ups:
             self.loads_waiting[place] = begins
-            self.load_turn[sm] = (self.load_turn[sm] + 1) % self.load_look_ups
+            self.next_load[sm] = (self.next_load[sm] + 1) % self.load_look_ups
         landed = self.l1.look_up(sm, request, self.base, begins, at, self.load_hit, self.line_interval)
-        # Each wavefront comes ``wavefront_latency`` after the last; those of earlier lines pass while the last comes.
-        late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.l1.brought - 1)
+        # The wavefronts arrive at intervals of ``wavefront_latency``. Wavefronts of the earlier lines pass the data
+        # stage before the last line arrives.
+        late = self.wavefront_latency * (wavefronts - 1) - self.line_interval * max(0, self.l1.missed_lines - 1)
         landed = self.data_stage.pass_return(sm, landed, wavefronts) + max(0, late)
-        passes = self.data_stage.last
-        # Registers take ``warp_return_bytes`` a cycle; data that arrives before an earlier load's does not wait for it.
+        served_last = self.data_stage.last
+        # Registers take ``warp_return_bytes`` a cycle. A load whose data arrives early does not wait for earlier loads.
         path = (self.asked[request] * SECTOR_BYTES + self.return_bytes - 1) // self.return_bytes
         if landed + path > self.loads_free[warp]:
             landed = max(landed, self.loads_free[warp] + path)
             self.loads_free[warp] = landed
         if self.write[code] >= 0:
-            self.data_stage.note_load(sm, warp, self.write[code], passes, landed)
+            self.data_stage.note_load(sm, warp, self.write[code], served_last, landed)
         return landed
 
     def copy_async(self, smsp: int, warp: int, at: int) -> int:
-        """Issue a cp.async; return the cycle at which its data is in shared memory, or its zeros are written."""
+        """Issue a cp.async; return the cycle at which its data, or its zeros, are in shared memory."""
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve(warp, code)
-        comes = self.asked[self.request] > 0
-        looks_up = comes and not self.through_l1[code]
-        # Without active lanes a copy takes no wavefront, unless it fills with zeros (D21).
-        wavefronts = self.wavefronts_of(warp, code) if comes or self.zero_fills[code] else 0
-        # A cp.async.cg takes the data stage for ``apart`` cycles more if all its lines in shared memory are of one
-        # class. A copy of zeros takes it when the zeros are written.
-        blank = not comes and wavefronts > 0
-        cycles = self.copy_stage + self.apart[code] if looks_up else int(not blank)
-        until = self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] if looks_up or blank else 0
-        lacked = 0
-        if comes and not looks_up and self.most_through:
-            lacked = self.l1.lacked(sm, self.request, self.base)
-        if lacked:
-            until = self.in_flight.room(self.sms + sm, 0, lacked, self.most_through)
-        mio.entry(cycles, self.registers[code] if comes or blank else 0, until)
-        mio.beside = 1 if looks_up else 0
-        landed = leaves = mio.queue_copy(smsp, at, warp)
+        reads_l2 = self.asked[self.request] > 0
+        looks_up = reads_l2 and not self.through_l1[code]
+        # A copy without active lanes takes no wavefront, unless it fills with zeros (D21).
+        wavefronts = self.wavefronts_of(warp, code) if reads_l2 or self.zero_fills[code] else 0
+        # A cp.async.cg takes the data stage for ``lookup_penalty`` more cycles, as it takes the tag lookup. A copy of
+        # zeros takes the data stage when the zeros are written.
+        zeros_only = not reads_l2 and wavefronts > 0
+        cycles = self.copy_stage + self.lookup_penalty[code] if looks_up else int(not zeros_only)
+        not_before = self.copies_waiting[sm * self.look_ups + self.next_copy[sm]] if looks_up or zeros_only else 0
+        missing_lines = 0
+        if reads_l2 and not looks_up and self.most_through:
+            missing_lines = self.l1.count_missing(sm, self.request, self.base)
+        if missing_lines:
+            not_before = self.in_flight.free_at(self.sms + sm, 0, missing_lines, self.most_through)
+        mio.entry(cycles, self.registers[code] if reads_l2 or zeros_only else 0, not_before)
+        mio.leaves_early = 1 if looks_up else 0
+        landed = served = mio.queue_copy(smsp, at, warp)
         if looks_up:
-            landed = self.copy_around(sm, leaves, at, self.apart[code])
-            self.tagged_apart[warp] = self.apart[code]
+            landed = self.copy_around_l1(sm, served, at, self.lookup_penalty[code])
+            self.commit_lookup[warp] = self.lookup_penalty[code]
         else:
-            if blank:
-                landed = self.write_zeros(sm, leaves, at, self.data_stage.count_wavefronts(wavefronts))
+            if zeros_only:
+                landed = self.write_zeros(sm, served, at, self.data_stage.count_wavefronts(wavefronts))
             landed = self.l1.look_up(sm, self.request, self.base, landed, at, self.copy_hit, 0)
-        if comes and not looks_up:
-            # The data passes in as many cycles as the most of three: wavefronts in shared memory, wavefronts in the
-            # L1's banks, and lines that are still to come.
-            passes = max(wavefronts, self.l1_wavefronts[self.request], self.l1.coming)
+        if reads_l2 and not looks_up:
+            # The data takes as many cycles as the largest of three: wavefronts in shared memory, wavefronts in the L1's
+            # banks, and lines that were not in the L1.
+            passes = max(wavefronts, self.l1_wavefronts[self.request], self.l1.pending_lines)
             landed = self.data_stage.pass_return(sm, landed, passes)
-            if lacked:
-                self.in_flight.send(self.sms + sm, landed, lacked)
+            if missing_lines:
+                self.in_flight.send(self.sms + sm, landed, missing_lines)
         self.open_group[warp] = max(landed, self.open_group[warp])
         return landed
 
-    def copy_around(self, sm: int, leaves: int, issued: int, apart: int) -> int:
+    def copy_around_l1(self, sm: int, served: int, issued: int, penalty: int) -> int:
         """
-        Serve a cp.async.cg that leaves the SM's queue; return the cycle at which its data is in shared memory.
+        Execute a cp.async.cg that leaves the SM's queue; return the cycle at which its data is in shared memory.
 
-        Tag lookup takes a cycle for each request, and ``apart`` more, which is above 0 only if the copy fills several
-        lines of shared memory whose numbers are equal modulo 4. The LDGDEPBAR behind it then takes ``apart``, too.
+        The tag lookup takes a cycle for each request. It takes ``penalty`` more if the copy fills several lines of
+        shared memory whose numbers are equal modulo 4; the LDGDEPBAR that follows then takes ``penalty``, too.
         """
-        tags, places, at = self.tags(), 0, leaves
+        cycles, entries, at = self.lookup_cycles(), 0, served
         if self.most_outstanding:
-            places = self.places()
-            at = self.in_flight.room(sm, leaves, places, self.most_outstanding)
-        begins = self.look_up_tags(sm, at, tags + apart)
-        self.wait_for_tags(sm, begins)
-        landed = self.read_lines(sm, begins, issued) + self.wavefront_latency * (tags - 1)
+            entries = self.count_entries()
+            at = self.in_flight.free_at(sm, served, entries, self.most_outstanding)
+        begins = self.reserve_lookup(sm, at, cycles + penalty)
+        self.note_lookup(sm, begins)
+        landed = self.read_lines(sm, begins, issued) + self.wavefront_latency * (cycles - 1)
         if self.most_outstanding:
-            self.in_flight.send(sm, landed, places)
+            self.in_flight.send(sm, landed, entries)
         return landed
 
     def read_lines(self, sm: int, at: int, issued: int) -> int:
@@ -340,13 +329,13 @@ class Lsu:
         request, lines = self.request, self.l2.lines
         sectors = self.asked[request]
         self.sectors[sm] += sectors
-        # Latencies of the L2 and DRAM are measured with loads. A copy adds the difference of both on an L1 hit.
+        # Latencies of the L2 and DRAM are measured with loads. A copy takes longer by the difference of their L1 hits.
         beyond = self.copy_hit - self.load_hit
         start = self.crossbar.inject(sm, at, sectors * SECTOR_BYTES)
         self.l2.sectors += sectors
         done, first = 0, self.touched[request]
         count = self.touched[request + 1] - first
-        # Find all slots before serving the first line, so that the host's cache misses overlap.
+        # All slots are looked up before the first line is served, so that the host's cache misses overlap.
         for place in range(count):
             self.slots[place] = lines.touch(self.line[first + place] + self.base)
         for place in range(count):
@@ -354,7 +343,7 @@ class Lsu:
             if self.simulates_l2:
                 landed = self.l2.read(sm, slot, mask, start, issued)
             else:
-                self.sampled.has_twin = self.has_twin(first + place)
+                self.sampled.splits_line = self.splits_line(first + place)
                 landed = self.sampled.read(sm, slot, mask, start, issued)
             done = max(done, landed)
             self.data_stage.add_write(sm, landed + beyond, sectors_in(mask))
@@ -362,10 +351,13 @@ class Lsu:
 
     def access_output(self, smsp: int, warp: int, at: int) -> int:
         """
-        Issue a load or store of the epilogue; return the cycle at which it arrives or the data stage takes it (D10).
+        Issue a load or store of the epilogue (D10).
 
         A store takes a cycle of the data stage for every four sectors. It waits in its SMSP's queue for room before the
         SM's port. Then its data occupies the path to the port, at ``l1_store_bytes`` a cycle.
+
+        Returns:
+            The cycle at which a load's data arrives, or at which the data stage serves a store.
         """
         code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
         self.resolve_output(warp, code)
@@ -373,53 +365,53 @@ class Lsu:
         lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
         mio.entry(self.data_stage.count_wavefronts(lines), self.registers[code], 0)
         if lines:
-            mio.room = self.stores.room_at_port(sm)
-            mio.written = self.data_stage.writes_of_copies(sm, at)
-            if self.way_bytes:
-                mio.way = (sectors * SECTOR_BYTES + self.way_bytes // 2) // self.way_bytes
-        self.leaves = leaves = mio.queue(smsp, at, warp)
+            mio.port_room = self.stores.room_at_port(sm)
+            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
+            if self.port_path_bytes:
+                mio.port_path_cycles = (sectors * SECTOR_BYTES + self.port_path_bytes // 2) // self.port_path_bytes
+        self.served = served = mio.queue(smsp, at, warp)
         if self.is_load[code]:
             if not sectors:
-                return leaves + self.copy_hit
+                return served + self.copy_hit
             self.sectors[sm] += sectors
             output = self.output_of(warp, code)
             slow, missed, first = self.found_slow[output], self.found_missed[output], self.found_first[output]
-            return self.sampled.read_output(sm, leaves, at, sectors, slow, missed, first)
-        self.drained[warp] = leaves
+            return self.sampled.read_output(sm, served, at, sectors, slow, missed, first)
+        self.drained[warp] = served
         if sectors:
-            taken = self.stores.store(sm, leaves, at, sectors)
-            self.drained[warp] = max(leaves, self.stores.passed[sm] // MILLI)
-            self.accepted[self.slot[warp]] = max(taken, self.accepted[self.slot[warp]])
-        return leaves
+            taken = self.stores.store(sm, served, at, sectors)
+            self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
+            self.stores_taken[self.slot[warp]] = max(taken, self.stores_taken[self.slot[warp]])
+        return served
 
     def commit(self, smsp: int, warp: int, at: int) -> None:
-        """Issue a commit (LDGDEPBAR): it takes the data stage, and the tag lookup behind its copies."""
+        """Issue a commit (LDGDEPBAR). It takes the data stage, and then the tag lookup after its copies."""
         sm = self.sm_of[smsp]
         self.mio.entry(self.commit_stage, 0, 0)
         self.mio.queue(smsp, at, warp)
-        self.tag_free[sm] += self.tagged_apart[warp]
-        self.tagged_apart[warp] = 0
+        self.tag_free[sm] += self.commit_lookup[warp]
+        self.commit_lookup[warp] = 0
         self.last_look_up[sm] = max(self.last_look_up[sm], self.tag_free[sm])
         self.warps.commit(warp)
 
     def fence(self, sm: int) -> None:
         """
-        Hold later memory instructions of an SM, when the last warp arrives at a barrier, until earlier ones are served.
+        Hold memory instructions of an SM behind a barrier, when its last warp arrives, until earlier ones are served.
 
         The held instructions have read their registers already. They wait until all earlier ones have left the SMSPs'
         queues, the data stage has served all stores to shared memory, and the tag lookup of the last copy has begun. If
-        an LDGDEPBAR follows that copy, they wait until this lookup and that of the LDGDEPBAR are over (D32).
+        an LDGDEPBAR follows that copy, they wait until the lookups of both are over (D32).
         """
         self.mio.fence(sm, max(self.stored_until[sm], self.last_look_up[sm]))
 
-    # --- what an instruction touches ---
+    # --- accesses of an instruction ---
 
     def resolve(self, warp: int, code: int) -> None:
-        """Set ``request``, ``base`` and the sampled L2's ``status`` to those of a warp's access to an operand."""
+        """Set ``request``, ``base`` and the sampled L2's ``status`` for a warp's access to an operand."""
         row = self.cta[self.slot[warp]] * self.rows + self.row[code]
-        turn = self.turn[code] + self.trip[warp] * self.tiles[self.segment[warp]]
-        fetch = self.row_fetch[row] + turn
-        self.sampled.status = self.row_status[row] + turn
+        number = self.fetch_number[code] + self.trip[warp] * self.tiles[self.segment[warp]]
+        fetch = self.row_fetch[row] + number
+        self.sampled.status = self.row_status[row] + number
         pattern = self.pattern[fetch]
         place = self.access[code] * self.vecs[pattern] + self.vec[code]
         self.request = self.requests[pattern] + place * self.most_warps + self.number[warp]
@@ -428,62 +420,64 @@ class Lsu:
     def wavefronts_of(self, warp: int, code: int) -> int:
         """Return the wavefronts of a warp's shared access in the ring slot that its current trip uses."""
         slot = self.ring_slot[code] + self.trip[warp] * self.tiles[self.segment[warp]]
-        return self.waves[self.wave[code] + slot % self.wave_slots[code] * self.most_warps + self.number[warp]]
+        return self.wavefronts[
+            self.first_wavefront[code] + slot % self.wavefront_slots[code] * self.most_warps + self.number[warp]
+        ]
 
     def output_of(self, warp: int, code: int) -> int:
         """Return the index of a warp's epilogue access among the epilogue accesses of all CTAs."""
-        return self.cta[self.slot[warp]] * self.outputs + self.turn[code]
+        return self.cta[self.slot[warp]] * self.outputs + self.fetch_number[code]
 
     def resolve_output(self, warp: int, code: int) -> None:
-        """Set ``request`` and ``base`` to those of a warp's load or store of the epilogue."""
+        """Set ``request`` and ``base`` for a warp's load or store of the epilogue."""
         output = self.output_of(warp, code)
         self.request = self.row_output[output] + self.access[code] * self.most_warps + self.number[warp]
         self.base = self.output_line[output]
 
-    def tags(self) -> int:
-        """Return the cycles of tag lookup of the copy resolved last: one for each request."""
+    def lookup_cycles(self) -> int:
+        """Return the cycles that the tag lookup of the copy resolved last takes: one for each request."""
         return self.touched[self.request + 1] - self.touched[self.request]
 
-    def places(self) -> int:
+    def count_entries(self) -> int:
         """
-        Return the places in flight of the copy resolved last: two a request if all are of one sector, else one (D24).
+        Return the in-flight entries of the copy resolved last: one for each request, two if each has one sector (D24).
 
-        Not modelled: copies with requests of one sector and of several.
+        Not modelled: copies with both requests of one sector and larger requests.
         """
-        tags = self.tags()
-        return 2 * tags if tags == self.asked[self.request] else tags
+        cycles = self.lookup_cycles()
+        return 2 * cycles if cycles == self.asked[self.request] else cycles
 
-    def has_twin(self, touched: int) -> bool:
+    def splits_line(self, touched: int) -> bool:
         """Return whether the copy's previous or next request is for other sectors of the same line (D24)."""
         first, last = self.touched[self.request], self.touched[self.request + 1] - 1
-        return (touched > first and self.are_twins(touched - 1, touched)) or (
-            touched < last and self.are_twins(touched, touched + 1)
+        return (touched > first and self.split_line(touched - 1, touched)) or (
+            touched < last and self.split_line(touched, touched + 1)
         )
 
-    def are_twins(self, one: int, other: int) -> bool:
+    def split_line(self, one: int, other: int) -> bool:
         """Return whether two requests are for the same line and different sectors."""
         return self.line[one] == self.line[other] and self.sector_mask[one] != self.sector_mask[other]
 
     # --- tag lookup ---
 
-    def look_up_tags(self, sm: int, at: int, cycles: int) -> int:
-        """Occupy an SM's tag lookup for some cycles, behind earlier lookups; return the first cycle."""
+    def reserve_lookup(self, sm: int, at: int, cycles: int) -> int:
+        """Reserve an SM's tag lookup for some cycles, after earlier lookups; return the first of the cycles."""
         begin = max(at, self.tag_free[sm])
         self.tag_free[sm] = begin + cycles
         return begin
 
-    def wait_for_tags(self, sm: int, at: int) -> None:
-        """Note that a copy waits until a cycle for its tag lookup, or to write its zeros."""
-        self.copies_waiting[sm * self.look_ups + self.copy_turn[sm]] = at
-        self.copy_turn[sm] = (self.copy_turn[sm] + 1) % self.look_ups
+    def note_lookup(self, sm: int, at: int) -> None:
+        """Record the cycle until which a copy waits for its tag lookup, or to write its zeros."""
+        self.copies_waiting[sm * self.look_ups + self.next_copy[sm]] = at
+        self.next_copy[sm] = (self.next_copy[sm] + 1) % self.look_ups
         self.last_look_up[sm] = at
 
     def write_zeros(self, sm: int, at: int, issued: int, cycles: int) -> int:
         """
         Write a copy's zeros in ``cycles`` cycles of the data stage; return the cycle of the last write (D21).
 
-        The copy waits for its turn in the tag lookup, and occupies it until its zeros are written. It writes only in
-        cycles in which no line of another copy is written.
+        The copy waits for the tag lookup, and occupies it until the zeros are written. It writes in cycles in which no
+        other copy writes a line.
         """
         stage = self.data_stage
         lines = stage.lines_of_copies(sm, issued)
@@ -496,5 +490,5 @@ class Lsu:
                 cycles -= 1
             cycle += 1
         self.tag_free[sm] = cycle
-        self.wait_for_tags(sm, first)
+        self.note_lookup(sm, first)
         return cycle - 1

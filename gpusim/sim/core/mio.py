@@ -5,24 +5,25 @@ In silicon: a memory instruction waits in its SMSP's queue, has its registers re
 the data stage serves. The register file feeds the tensor core at the same time.
 Figures: ``queue_depth``, ``sm_depth``, ``smsp_interval``, ``sm_interval``, ``copy_interval``, ``copy_queue``,
 ``stores_apart``, ``register_interval``, ``registers_an_mma``, ``copy_registers``.
-State: the cycle at which each queue entry is free; for each SM, the cycles until which a barrier holds memory
-instructions and a store occupies the path to the port, and when each place of stores outside the queue is free.
-Timing: an entry is free from the cycle at which its instruction leaves the queue. Instructions leave an SMSP's queue in
-order, as fast as their registers are read, each in a cycle in which no other SMSP's instruction enters the SM's queue.
-Instructions leave the SM's queue in order, when the data stage is free.
+State: the cycle at which each queue entry is free, and for each SM the cycle at which each entry of the side buffer of
+stores is free, the cycle until which a barrier holds memory instructions, and the cycle until which a store occupies
+the path to the SM's port.
+Timing: an entry is free when its instruction leaves the queue. Instructions leave an SMSP's queue in order, as fast as
+their registers are read. One instruction of one SMSP at a time enters the SM's queue. Instructions leave the SM's queue
+in order, when the data stage is free.
 
 >>> from doubles.by_hand import quiet
 >>> mio = quiet().mio
->>> mio.entry(cycles=4, registers=0, until=0)
+>>> mio.entry(cycles=4, registers=0, not_before=0)
 >>> first, second = mio.queue(0, at=10, warp=0), mio.queue(0, at=11, warp=0)
->>> mio.collected > 11, second - first
+>>> mio.smsp_exit > 11, second - first
 (True, 4)
 """
 
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import CODE_WIDTH, GAPS, INSTRUCTIONS_AHEAD, PERCENT, SM_QUEUE, TAKES_MASK
+from gpusim.sim.core.constants import CODE_WIDTH, GAPS, INSTRUCTIONS_AHEAD, PERCENT, PORT_LOG_MASK, SM_QUEUE
 from gpusim.sim.core.data_stage import DataStage
 from gpusim.sim.core.warps import SmspRows, Warps
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class OperandCollector:
-    """Reads the registers of memory instructions, beside the mma.sync that an SMSP's warps issue (D8)."""
+    """Reads the registers of memory instructions while the SMSP's warps issue mma.sync (D8)."""
 
     def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, rows: SmspRows) -> None:
         """
@@ -40,102 +41,110 @@ class OperandCollector:
 
         Args:
             figures: The machine's figures.
-            code: The code of all CTAs, from which the next mma.sync are predicted.
-            warps: The warps that issue mma.sync.
+            code: The code of all CTAs, to predict the next mma.sync.
+            warps: The warps of all SMs.
             rows: The SMSPs' columns, with the ports of their tensor cores.
         """
         self.interval, self.registers_an_mma = figures.register_interval, figures.registers_an_mma
         self.warps = warps
         self.waits, self.stall, self.port, self.issues_every = code.waits, code.stall, code.port, code.interval
-        self.next_stop, self.until_stop, self.chain = code.next_stop, code.until_stop, code.chain
-        self.order, self.multiplies_at, self.end = code.order, code.multiplies_at, code.end
-        self.tensor, self.multiplies, self.mio_free = rows.tensor, rows.multiplies, rows.mio_free
+        self.next_stop, self.cycles_to_stop, self.chain = code.next_stop, code.cycles_to_stop, code.chain
+        self.order, self.mma_places, self.end = code.order, code.mma_places, code.end
+        self.tensor, self.last_mma, self.collector_free = rows.tensor, rows.last_mma, rows.collector_free
         self.port_free, self.port_user = rows.port_free, rows.port_user
-        self.port_takes, self.port_turn = rows.port_takes, rows.port_turn
+        self.port_taken, self.port_next = rows.port_taken, rows.port_next
         self.at, self.ready, self.segment = self.warps.at, self.warps.ready, self.warps.segment
-        self.home, self.held, self.board = self.warps.home, self.warps.held, self.warps.board
+        self.home, self.at_barrier, self.board = self.warps.home, self.warps.at_barrier, self.warps.board
 
-    def beside_mma(self, smsp: int, warp: int, at: int, registers: int) -> int:
-        """Return the cycles by which mma.sync delay the reads: the larger of ``beside_issued`` and ``between_mma``."""
+    def mma_delay(self, smsp: int, warp: int, at: int, registers: int) -> int:
+        """Return the cycles by which mma.sync delay register reads: the larger of the two functions' results."""
         return max(
-            self.beside_issued(smsp, warp, at, registers), self.between_mma(smsp, warp, at, registers, registers)
+            self.delay_by_issued_mma(smsp, warp, at, registers),
+            self.delay_by_predicted_mma(smsp, warp, at, registers, registers),
         )
 
-    def beside_issued(self, smsp: int, warp: int, at: int, registers: int) -> int:
+    def delay_by_issued_mma(self, smsp: int, warp: int, at: int, registers: int) -> int:
         """
         Return the cycles by which mma.sync of another warp delay a memory instruction's register reads (D8).
 
-        ``registers_an_mma`` registers are read with each mma.sync; the rest are read between two mma.sync, at the rate
-        of an idle tensor core. While registers are read, consecutive mma.sync issue one cycle more than their interval
-        apart. The number of registers that can be read between them follows from the distance of the last ``GAPS``
-        mma.sync. Mma.sync of the instruction's own warp are left to ``between_mma``.
+        The collector reads ``registers_an_mma`` registers during each mma.sync, and the others between two mma.sync at
+        the rate of an idle tensor core. Each mma.sync takes one cycle more than its interval meanwhile. The distance of
+        the last ``GAPS`` mma.sync tells how many registers fit between two. ``delay_by_predicted_mma`` covers mma.sync
+        of the instruction's own warp.
         """
         tensor = smsp + self.tensor
-        user = self.port_user[tensor]
+        mma_warp = self.port_user[tensor]
         alone = registers * self.interval
-        if user < 0 or user == warp or alone == 0 or self.registers_an_mma == 0:
+        if mma_warp < 0 or mma_warp == warp or alone == 0 or self.registers_an_mma == 0:
             return 0
-        taken = GAPS * (self.issues_every[self.multiplies[smsp]] + 1)
-        since = max(taken, at - self.port_takes[tensor + (self.port_turn[tensor] - GAPS & TAKES_MASK)])
+        taken = GAPS * (self.issues_every[self.last_mma[smsp]] + 1)
+        since = max(taken, at - self.port_taken[tensor + (self.port_next[tensor] - GAPS & PORT_LOG_MASK)])
         room = min(since, GAPS * self.registers_an_mma * self.interval + since - taken)
         return alone * since // room - alone
 
-    def between_mma(self, smsp: int, warp: int, at: int, registers: int, beside_others: int) -> int:
+    def delay_by_predicted_mma(
+        self, smsp: int, warp: int, at: int, registers: int, registers_beside_others: int
+    ) -> int:
         """
         Predict the mma.sync that issue while an instruction's registers are read; return their delay in cycles (D8).
 
-        Only the warp that issued the last mma.sync is looked at, at most ``INSTRUCTIONS_AHEAD`` instructions ahead.
-        Scoreboards are assumed to free when now expected. ``registers_an_mma`` registers are read with each mma.sync,
-        the others between two mma.sync. The predicted reads delay later mma.sync of the same warp, but not those of
-        another warp.
+        The prediction follows only the warp that issued the last mma.sync, for at most ``INSTRUCTIONS_AHEAD``
+        instructions. Scoreboards are assumed to free when now expected. ``registers_an_mma`` registers are read during
+        each mma.sync, the others between two. If the instruction is of that warp, its reads delay later mma.sync, too.
 
-        Not modelled: mma.sync of several warps, and those of the next trip. The prediction ignores that an mma.sync may
-        wait for this instruction, for an instruction between the two, for a barrier or for copies. If another warp
-        issued the last mma.sync, the mma.sync under way does not delay the reads.
+        Not modelled: mma.sync of several warps, and mma.sync of the next trip. The prediction ignores that an mma.sync
+        may wait for this instruction, for an instruction between the two, for a barrier or for copies. If another warp
+        issued the last mma.sync, the mma.sync in progress does not delay the reads.
 
         Args:
             smsp: The SMSP.
             warp: The instruction's warp.
             at: Cycle of its issue.
             registers: Registers that it reads; with 0 the delay is 0.
-            beside_others: Number of registers to assume instead if another warp issued the last mma.sync.
+            registers_beside_others: Registers to assume instead if another warp issued the last mma.sync.
         """
         tensor = smsp + self.tensor
-        user, start = self.port_user[tensor], max(at + 1, self.mio_free[smsp])
-        if registers == 0 or user < 0 or self.registers_an_mma == 0 or self.held[user] or self.home[user] != smsp:
+        mma_warp, start = self.port_user[tensor], max(at + 1, self.collector_free[smsp])
+        if (
+            registers == 0
+            or mma_warp < 0
+            or self.registers_an_mma == 0
+            or self.at_barrier[mma_warp]
+            or self.home[mma_warp] != smsp
+        ):
             return 0
-        left = count = registers if user == warp else beside_others
-        code, time, read, free = self.at[user], max(at, self.ready[user]), start, self.port_free[tensor]
-        if user == warp:
+        unread = count = registers if mma_warp == warp else registers_beside_others
+        code, time, read, free = self.at[mma_warp], max(at, self.ready[mma_warp]), start, self.port_free[tensor]
+        if mma_warp == warp:
             time = at + self.stall[code]
             code += CODE_WIDTH
             if free > start:
-                read, left = free + 1, left - self.registers_an_mma
-        end = min(self.end[self.segment[user]], code + INSTRUCTIONS_AHEAD * CODE_WIDTH)
-        # If all registers are read before the next instruction issues, later mma.sync delay nothing.
-        while left > 0 and read + left * self.interval > time and code < end:
+                read, unread = free + 1, unread - self.registers_an_mma
+        end = min(self.end[self.segment[mma_warp]], code + INSTRUCTIONS_AHEAD * CODE_WIDTH)
+        # Once all registers can be read before the next instruction issues, no later mma.sync delays them.
+        while unread > 0 and read + unread * self.interval > time and code < end:
             if self.waits[code]:
-                time = max(time, self.boards_free(user, self.waits[code]))
+                time = max(time, self.boards_free(mma_warp, self.waits[code]))
             if self.port[code] == self.tensor:
                 time = max(time, free)
-                over = self.over_before(code, time, read)
-                time += over * self.issues_every[code]
-                code = self.multiplies_at[self.order[code] + over] if over else code
+                finished = self.finished_before(code, time, read)
+                time += finished * self.issues_every[code]
+                code = self.mma_places[self.order[code] + finished] if finished else code
                 if code >= end:
                     break
-                while left > 0 and read + self.interval <= time:
+                while unread > 0 and read + self.interval <= time:
                     read += self.interval
-                    left -= 1
+                    unread -= 1
                 free = time + self.issues_every[code]
-                if left > 0 and read <= free:
-                    read, left = free + 1, left - self.registers_an_mma
-                    free = free if user == warp else read
-            time += self.until_stop[code]
+                if unread > 0 and read <= free:
+                    read, unread = free + 1, unread - self.registers_an_mma
+                    free = free if mma_warp == warp else read
+            time += self.cycles_to_stop[code]
             code += self.next_stop[code]
-        return max(0, read + (max(0, left) - count) * self.interval - start)
+        return max(0, read + (max(0, unread) - count) * self.interval - start)
 
     def boards_free(self, warp: int, waits: int) -> int:
-        """Return the cycle at which all scoreboards in the mask ``waits`` of a warp are now expected to be free."""
+        """Return the cycle at which all of a warp's scoreboards in the mask ``waits`` are expected to be free."""
         free, board = 0, warp
         while waits:
             if waits & 1:
@@ -144,9 +153,9 @@ class OperandCollector:
             board += 1
         return free
 
-    def over_before(self, code: int, at: int, read: int) -> int:
+    def finished_before(self, code: int, at: int, read: int) -> int:
         """
-        Return how many mma.sync of a chain have issued and left the tensor core before a register is read.
+        Return the number of mma.sync of a chain that the tensor core has finished before a register is read.
 
         Args:
             code: The chain's first mma.sync.
@@ -163,27 +172,27 @@ class Mio:
     """
     The MIO queues of all SMSPs and SMs.
 
-    A memory instruction is a queue entry. The LSU fills the entry's fields, starting with ``entry``; then ``queue`` or
-    ``queue_copy`` takes it. The same fields serve every instruction in turn.
+    A memory instruction is described by the fields of a queue entry. The LSU sets the fields, starting with ``entry``,
+    and calls ``queue`` or ``queue_copy``. The next instruction uses the same fields.
 
     Attributes:
         cycles: Cycles of the data stage that the instruction takes; 0 if it passes without taking any.
-        registers: Registers that are read for it.
-        until: First cycle at which the data stage may take it.
-        waits: Cycles by which mma.sync delay its register reads.
-        own: Entries that it takes in its SMSP's queue.
-        entries: Entries that it takes in the SM's queue.
-        interval: Cycles that it takes of the path into the SM's queue.
-        room: For a store to global memory: cycle at which the buffer before the SM's port has room for it; else 0.
-        apart: For a store to shared memory: places outside the SM's queue in which it may wait; else 0.
-        beside: 1 for a copy around the L1: it takes cycles of the data stage, but leaves the queue without waiting for
-            them; else 0.
-        written: For a store: the pipeline of the copies' writes to shared memory; else 0.
-        way: For a store to global memory: cycles for which it occupies the path to the SM's port; else 0.
-        collected: Cycle at which the instruction queued last left its SMSP's queue.
-        passed: Cycle at which that instruction left the SM's queue.
-        room_again: Cycle at which the SM's queue had free space for twice its ``entries``; 0 if it waited in its SMSP's
-            queue for a store without room.
+        registers: Registers that the collector reads for it.
+        not_before: First cycle at which the data stage may serve it.
+        read_delay: Cycles by which mma.sync delay its register reads.
+        smsp_entries: Entries that it takes in its SMSP's queue.
+        sm_entries: Entries that it takes in the SM's queue.
+        path_cycles: Cycles for which it occupies the path into the SM's queue.
+        port_room: For a store to global memory: cycle at which the buffer before the SM's port has room for it; else 0.
+        side_buffer: For a store to shared memory: entries of the side buffer, in which it may wait; else 0.
+        leaves_early: 1 for a copy around the L1, which takes cycles of the data stage but leaves the queue without
+            waiting for them; else 0.
+        copy_writes: For a store: the pipeline of the copies' writes to shared memory; else 0.
+        port_path_cycles: For a store to global memory: cycles for which it occupies the path to the SM's port; else 0.
+        smsp_exit: Cycle at which the instruction queued last left its SMSP's queue.
+        sm_exit: Cycle at which the instruction queued last left the SM's queue.
+        free_for_next: Cycle at which the SM's queue had enough free entries for another such instruction; 0 if the
+            instruction waited behind a store in its SMSP's queue.
     """
 
     def __init__(self, figures: "Figures", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
@@ -199,138 +208,145 @@ class Mio:
         self.depth, self.sm_depth = figures.queue_depth, figures.sm_depth
         self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
         self.copy_interval, self.copy_queue = figures.copy_interval, figures.copy_queue
-        self.copy_registers, self.places_apart = figures.copy_registers, figures.stores_apart
+        self.copy_registers, self.side_entries = figures.copy_registers, figures.stores_apart
         self.register_interval, self.smsps = figures.register_interval, figures.smsps
         self.data_stage, self.collector = data_stage, collector
         self.width, self.mio, self.sm_of, self.port_free = rows.width, rows.mio, rows.sm_of, rows.port_free
-        self.mio_free, self.left, self.no_room_until = rows.mio_free, rows.left, rows.no_room_until
-        self.queue_at, self.queued, self.entry_free = rows.queue_at, rows.queued, rows.queue
+        self.collector_free, self.last_exit = rows.collector_free, rows.last_exit
+        self.store_blocks_until = rows.store_blocks_until
+        self.queue_at, self.entry_percent, self.entry_free = rows.queue_at, rows.entry_percent, rows.queue
         self.sms = self.data_stage.sms
         self.sm_entry_free, self.sm_queue_at = zeros(self.sms * self.sm_depth), zeros(self.sms)
-        self.store_way, self.fenced_until = zeros(self.sms), zeros(self.sms)
-        self.apart_until, self.apart_turn = zeros(self.sms * max(1, self.places_apart)), zeros(self.sms)
+        self.port_path_free, self.fenced_until = zeros(self.sms), zeros(self.sms)
+        self.side_free, self.side_next = zeros(self.sms * max(1, self.side_entries)), zeros(self.sms)
         self.entry(0, 0, 0)
-        self.collected, self.passed, self.room_again, self.waits = 0, 0, 0, 0
+        self.smsp_exit, self.sm_exit, self.free_for_next, self.read_delay = 0, 0, 0, 0
 
-    def entry(self, cycles: int, registers: int, until: int) -> None:
-        """Begin a queue entry: set the fields that every instruction has, and reset those of stores and copies."""
-        self.cycles, self.registers, self.until = cycles, registers, until
-        self.own = self.entries = 1
-        self.interval, self.room, self.apart, self.beside, self.written, self.way = self.sm_interval, 0, 0, 0, 0, 0
+    def entry(self, cycles: int, registers: int, not_before: int) -> None:
+        """Begin a queue entry: set the fields of every instruction, and reset the fields of stores and copies."""
+        self.cycles, self.registers, self.not_before = cycles, registers, not_before
+        self.smsp_entries = self.sm_entries = 1
+        self.path_cycles, self.port_room, self.side_buffer = self.sm_interval, 0, 0
+        self.leaves_early, self.copy_writes, self.port_path_cycles = 0, 0, 0
 
     def queue(self, smsp: int, at: int, warp: int) -> int:
         """
-        Queue the entry of an instruction that a warp issued at a cycle; return when the data stage takes it.
+        Queue an instruction that a warp issued at a cycle; return the cycle at which the data stage serves it.
 
-        Every instruction takes at least one cycle of the data stage, also a commit (LDGDEPBAR) and the load without
-        lanes that compilers put before cp.async (D8). Only global loads of an operand take none here: they take the
-        data stage when their data returns. T4 uses GA10x's figure for the SM's rate (D20).
+        Every instruction takes at least one cycle of the data stage, even a commit (LDGDEPBAR) and the load without
+        active lanes that compilers put before cp.async (D8). Only global loads of an operand take none here: their
+        returning data takes the data stage. T4 uses GA10x's figure for the SM's rate (D20).
         """
-        self.waits = self.collector.beside_mma(smsp, warp, at, self.registers)
+        self.read_delay = self.collector.mma_delay(smsp, warp, at, self.registers)
         return self.queue_entry(smsp, at)
 
     def queue_copy(self, smsp: int, at: int, warp: int) -> int:
         """
-        Queue the entry of a cp.async; return the cycle at which it leaves the SM's queue for the data stage.
+        Queue a cp.async; return the cycle at which it leaves the SM's queue for the data stage.
 
-        It takes one entry of the SM's queue for each address register, and ``copy_queue`` per cent of an entry of its
-        SMSP's queue. A copy without lanes that writes nothing reads no registers and takes one entry (D21).
+        A copy takes one entry of the SM's queue for each address register, and ``copy_queue`` per cent of an entry of
+        its SMSP's queue. A copy without active lanes that writes nothing reads no registers and takes one entry (D21).
         """
-        self.queued[smsp] += self.copy_queue
-        self.own = self.queued[smsp] // PERCENT
-        self.queued[smsp] %= PERCENT
-        self.entries, self.interval = max(1, self.registers), self.copy_interval
-        self.waits = self.collector.between_mma(smsp, warp, at, self.registers, self.copy_registers)
+        self.entry_percent[smsp] += self.copy_queue
+        self.smsp_entries = self.entry_percent[smsp] // PERCENT
+        self.entry_percent[smsp] %= PERCENT
+        self.sm_entries, self.path_cycles = max(1, self.registers), self.copy_interval
+        self.read_delay = self.collector.delay_by_predicted_mma(smsp, warp, at, self.registers, self.copy_registers)
         return self.queue_entry(smsp, at)
 
     def queue_entry(self, smsp: int, at: int) -> int:
         """
-        Queue the entry; return the cycle at which the data stage takes it.
+        Queue the entry; return the cycle at which the data stage serves it.
 
-        A store to global memory that finds the buffer at the SM's port full waits in its SMSP's queue. So does all that
-        this SMSP issues until the store has room. Other SMSPs go on.
+        If the buffer at the SM's port is full, a store to global memory waits in its SMSP's queue, with all later
+        instructions of this SMSP. Other SMSPs are not delayed.
         """
         sm = self.sm_of[smsp]
-        collected = max(at + 1, self.mio_free[smsp]) + self.waits
-        if self.room > collected:
-            self.no_room_until[smsp] = collected = self.room
-        no_room, self.room_again = self.no_room_until[smsp] > at, 0
-        if not no_room:
-            entry = self.sm_entry(sm, self.entries - 1)
-            self.room_again = self.sm_entry_free[self.sm_entry(sm, min(2 * self.entries, self.sm_depth) - 1)]
-            start = max(collected, self.sm_entry_free[entry])
-            collected = self.data_stage.reserve(SM_QUEUE * self.sms + sm, start, self.interval, 0)
-        leaves = self.wait_apart(sm, collected) if self.apart else self.wait_in_order(sm, collected, no_room)
-        self.leave_queue(smsp, collected)
-        if not no_room:
+        smsp_exit = max(at + 1, self.collector_free[smsp]) + self.read_delay
+        if self.port_room > smsp_exit:
+            self.store_blocks_until[smsp] = smsp_exit = self.port_room
+        blocked_by_store, self.free_for_next = self.store_blocks_until[smsp] > at, 0
+        if not blocked_by_store:
+            entry = self.sm_entry(sm, self.sm_entries - 1)
+            self.free_for_next = self.sm_entry_free[self.sm_entry(sm, min(2 * self.sm_entries, self.sm_depth) - 1)]
+            start = max(smsp_exit, self.sm_entry_free[entry])
+            smsp_exit = self.data_stage.reserve(SM_QUEUE * self.sms + sm, start, self.path_cycles, 0)
+        if self.side_buffer:
+            served = self.wait_in_side_buffer(sm, smsp_exit)
+        else:
+            served = self.wait_in_order(sm, smsp_exit, blocked_by_store)
+        self.leave_queue(smsp, smsp_exit)
+        if not blocked_by_store:
             place = self.sm_queue_at[sm]
-            for _ in range(self.entries):
-                self.sm_entry_free[sm * self.sm_depth + place] = self.passed
+            for _ in range(self.sm_entries):
+                self.sm_entry_free[sm * self.sm_depth + place] = self.sm_exit
                 place = place + 1 if place + 1 < self.sm_depth else 0
             self.sm_queue_at[sm] = place
-        return leaves
+        return served
 
-    def wait_in_order(self, sm: int, collected: int, no_room: bool) -> int:
+    def wait_in_order(self, sm: int, smsp_exit: int, blocked_by_store: bool) -> int:
         """
-        Let an instruction wait at the head of the SM's queue; return the cycle at which the data stage takes it.
+        Delay an instruction at the head of the SM's queue; return the cycle at which the data stage serves it.
 
-        It blocks the instructions behind it until then. A store to global memory occupies the path to the SM's port for
-        ``way`` cycles; the next store, to shared memory or global, waits for the path. An instruction behind a barrier
-        waits for those before the barrier (``fence``).
+        The instruction blocks all later ones of the queue until that cycle. A store to global memory occupies the path
+        to the SM's port for ``port_path_cycles`` cycles; the next store, to shared or global memory, waits for the
+        path. An instruction behind a barrier waits for the instructions before the barrier (``fence``).
 
         Args:
             sm: The SM.
-            collected: Cycle at which the instruction enters the SM's queue.
-            no_room: Whether the instruction waited in its SMSP's queue for a store without room at the port.
+            smsp_exit: Cycle at which the instruction enters the SM's queue.
+            blocked_by_store: Whether the instruction waited in its SMSP's queue for room at the SM's port.
         """
-        passes = max(collected, self.until, self.store_way[sm]) if self.written else max(collected, self.until)
-        self.data_stage.block(sm, collected, passes)
-        passes = max(passes, self.fenced_until[sm])
-        if self.beside:
-            self.data_stage.reserve(sm, passes, self.cycles, 0)
+        sm_exit = max(smsp_exit, self.not_before)
+        if self.copy_writes:
+            sm_exit = max(sm_exit, self.port_path_free[sm])
+        self.data_stage.block(sm, smsp_exit, sm_exit)
+        sm_exit = max(sm_exit, self.fenced_until[sm])
+        if self.leaves_early:
+            self.data_stage.reserve(sm, sm_exit, self.cycles, 0)
         elif self.cycles:
-            passes = self.data_stage.reserve(sm, passes, self.cycles, self.written)
+            sm_exit = self.data_stage.reserve(sm, sm_exit, self.cycles, self.copy_writes)
         else:
-            passes = self.data_stage.next_free(sm, passes)
-        if self.way and not no_room:
-            self.store_way[sm] = passes + self.way
-        self.passed = passes
-        return passes
+            sm_exit = self.data_stage.next_free(sm, sm_exit)
+        if self.port_path_cycles and not blocked_by_store:
+            self.port_path_free[sm] = sm_exit + self.port_path_cycles
+        self.sm_exit = sm_exit
+        return sm_exit
 
-    def wait_apart(self, sm: int, collected: int) -> int:
+    def wait_in_side_buffer(self, sm: int, smsp_exit: int) -> int:
         """
-        Let a store to shared memory wait outside the SM's queue; return when the data stage takes it (D3).
+        Move a store to shared memory to the side buffer; return the cycle at which the data stage serves it (D3).
 
-        The store waits until its warp's previous store is written. It waits in one of ``apart`` places, which are
-        assigned round robin. While an earlier store occupies its place, the store blocks the head of the SM's queue.
+        The store waits in the side buffer until its warp's previous store is written. The buffer's entries are assigned
+        round robin. If an earlier store still occupies its entry, the store blocks the head of the SM's queue.
         """
-        turn = sm * self.apart + self.apart_turn[sm]
-        passes = max(collected, self.apart_until[turn], self.store_way[sm])
-        self.data_stage.block(sm, collected, passes)
-        self.passed = passes = max(passes, self.fenced_until[sm])
-        leaves = self.data_stage.reserve(sm, max(passes, self.until), self.cycles, self.written)
-        self.apart_until[turn] = leaves
-        self.apart_turn[sm] = (self.apart_turn[sm] + 1) % self.apart
-        return leaves
+        entry = sm * self.side_buffer + self.side_next[sm]
+        sm_exit = max(smsp_exit, self.side_free[entry], self.port_path_free[sm])
+        self.data_stage.block(sm, smsp_exit, sm_exit)
+        self.sm_exit = sm_exit = max(sm_exit, self.fenced_until[sm])
+        served = self.data_stage.reserve(sm, max(sm_exit, self.not_before), self.cycles, self.copy_writes)
+        self.side_free[entry] = served
+        self.side_next[sm] = (self.side_next[sm] + 1) % self.side_buffer
+        return served
 
     def sm_entry(self, sm: int, behind: int) -> int:
-        """Return the place of the entry that is ``behind`` entries (fewer than ``sm_depth``) after the next one."""
+        """Return the index of the SM's queue entry that is ``behind`` (fewer than ``sm_depth``) after the next one."""
         place = self.sm_queue_at[sm] + behind
         return sm * self.sm_depth + (place if place < self.sm_depth else place - self.sm_depth)
 
     def leave_queue(self, smsp: int, at: int) -> None:
-        """Let an instruction leave its SMSP's queue at a cycle; the next one leaves when its registers are read."""
-        self.collected = self.left[smsp] = at
-        self.mio_free[smsp] = at + max(self.smsp_interval, self.registers * self.register_interval)
+        """Remove an instruction from its SMSP's queue at a cycle, and occupy the collector with its register reads."""
+        self.smsp_exit = self.last_exit[smsp] = at
+        self.collector_free[smsp] = at + max(self.smsp_interval, self.registers * self.register_interval)
         place = self.queue_at[smsp]
-        for _ in range(self.own):
+        for _ in range(self.smsp_entries):
             self.entry_free[smsp + place] = at
             place = place + 1 if place + 1 < self.depth else 0
         self.queue_at[smsp] = place
         self.port_free[smsp + self.mio] = self.entry_free[smsp + place]
 
     def fence(self, sm: int, at: int) -> None:
-        """Hold later memory instructions of an SM until a cycle, and until earlier ones have left the SMSPs' queues."""
+        """Hold later memory instructions of an SM until a cycle, and until all earlier ones have left SMSPs' queues."""
         self.fenced_until[sm] = max(self.fenced_until[sm], at)
         for number in range(sm * self.smsps, (sm + 1) * self.smsps):
-            self.fenced_until[sm] = max(self.fenced_until[sm], self.left[number * self.width])
+            self.fenced_until[sm] = max(self.fenced_until[sm], self.last_exit[number * self.width])

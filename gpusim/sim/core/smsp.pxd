@@ -18,22 +18,22 @@ cdef class Smsp:
     cdef long long mufu_dispatch, chosen_at, others_at, tensor_port, mio_port
     cdef readonly long long instructions
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, is_branch, dispatches
-    cdef const int[::1] takes, pending, awaits, activity
+    cdef const int[::1] mma_hundredths, pending, awaits, activity
     cdef const long long[::1] trips, tiles, first, end
-    cdef long long[::1] stalls, asleep, clock, planned, rivals, active, blocked, last, sm_of, dispatched, taken
-    cdef long long[::1] multiplies, members, due_first, due_next, due_at, due_takes, port_free, port_user, port_turn
-    cdef long long[::1] port_takes, ready, port_of, age, number, issued, at, stalled, reason, home, segment, trip
-    cdef long long[::1] barred, held, watched, drained, board, board_reason
+    cdef long long[::1] stalls, asleep, clock, planned, planned_others, active, blocked, last, sm_of, dispatch_free, mma_carry
+    cdef long long[::1] last_mma, members, reads_first, reads_next, reads_at, reads_delay, port_free, port_user, port_next
+    cdef long long[::1] port_taken, ready, port_of, age, number, issued, at, stalled, reason, home, segment, trip
+    cdef long long[::1] release_at, at_barrier, watched, drained, board, board_reason
     cdef long long horizon(self, long long smsp, long long now) noexcept
     cdef inline long long choose(self, long long smsp, long long clock) noexcept
     @cython.locals(same=bint, own=bint)
     cdef long long issue_from(self, long long smsp, long long now) noexcept
-    cdef void take(self, long long port, long long at) noexcept
+    cdef void log_take(self, long long port, long long at) noexcept
     cdef inline void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
     cdef inline void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
-    cdef void slow_mma(self, long long smsp, long long at, long long hundredths) noexcept
+    cdef void delay_mma(self, long long smsp, long long at, long long hundredths) noexcept
     cdef inline void note_reads(self, long long smsp, long long at, long long hundredths) noexcept
-    cdef inline void slow_by_reads(self, long long smsp, long long at) noexcept
+    cdef inline void delay_by_reads(self, long long smsp, long long at) noexcept
     @cython.locals(record=WarpRecord)
     cdef inline void account(self, long long warp, long long at, long long free, long long throttle) noexcept
     cdef long long throttled(self, long long warp, long long begin, long long free, long long reason) noexcept

@@ -1,11 +1,11 @@
 """
-The SMSPs: which warp issues, for how long it occupies the pipes and the tensor core, and what it waits for next.
+The SMSPs: the choice of a warp, the issue to pipes and the tensor core, and the waits of the next instruction.
 
 In silicon: an SM has four SMSPs. Each has a scheduler that issues one warp instruction a cycle, pipes of its own, among
 them the tensor core, and a queue to the MIO.
 Figures: ``mufu_dispatch``. Issue intervals, latencies and stall counts are columns of the code.
-State: for each SMSP its clock, the warp planned next, and the ports of its pipes; for each port when it is free and
-when it was last taken.
+State: for each SMSP its clock, the warp planned next, and the ports of its pipes; for each port the cycle at which it
+is free and its latest issue cycles.
 Timing: an SMSP sleeps until one of its warps can issue. It issues instructions that use only its own pipes ahead of the
 calendar, up to the earliest cycle at which a barrier or a launch could add a warp. It issues instructions that use
 shared units when the calendar reaches their cycle.
@@ -26,18 +26,18 @@ from gpusim.sim.core.constants import (
     CODE_WIDTH,
     COMMIT,
     DEPBAR,
-    DUE,
-    DUE_MASK,
     EXIT,
     GLOBAL,
     LDGSTS,
     NEVER,
+    PENDING_READS,
+    PENDING_READS_MASK,
     PERCENT,
     PIPE,
+    PORT_LOG,
+    PORT_LOG_MASK,
     RANK_OF_WAITED,
     SHARED,
-    TAKES,
-    TAKES_MASK,
 )
 from gpusim.sim.core.lsu import Lsu
 from gpusim.sim.core.warps import SmspRows, Warps
@@ -63,8 +63,8 @@ class Smsp:
 
     Attributes:
         instructions: Warp instructions that all SMSPs issued.
-        chosen_at, others_at: Further results of ``choose``: the cycle at which the chosen warp can issue, and the first
-            cycle at which another warp can.
+        chosen_at, others_at: Set by ``choose``: the cycle at which the chosen warp can issue, and the first cycle at
+            which another warp can.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -77,7 +77,7 @@ class Smsp:
             figures: The machine's figures.
             code: The code of all CTAs.
             rows: The SMSPs' columns.
-            warps: The warps that they choose from.
+            warps: The warps of all SMs.
             barriers: The barrier units.
             lsu: The LSUs, which take memory instructions.
         """
@@ -88,11 +88,11 @@ class Smsp:
         self.stalls = self.record.stalls
         self.kind, self.port, self.throttle, self.interval = code.kind, code.port, code.throttle, code.interval
         self.latency, self.stall, self.gated, self.waits = code.latency, code.stall, code.gated, code.waits
-        self.write, self.is_branch, self.dispatches, self.takes = (
+        self.write, self.is_branch, self.dispatches, self.mma_hundredths = (
             code.write,
             code.is_branch,
             code.dispatches,
-            code.takes,
+            code.mma_hundredths,
         )
         self.pending, self.awaits, self.activity = code.pending, code.awaits, code.activity
         self.trips, self.tiles, self.first, self.end = code.trips, code.tiles, code.first, code.end
@@ -101,13 +101,18 @@ class Smsp:
 
     def rows_of(self, rows: SmspRows) -> None:
         """Share the SMSPs' columns."""
-        self.asleep, self.clock, self.planned, self.rivals = rows.asleep, rows.clock, rows.planned, rows.rivals
+        self.asleep, self.clock, self.planned, self.planned_others = (
+            rows.asleep,
+            rows.clock,
+            rows.planned,
+            rows.planned_others,
+        )
         self.active, self.blocked, self.last, self.sm_of = rows.active, rows.blocked, rows.last, rows.sm_of
-        self.dispatched, self.taken, self.multiplies = rows.dispatched, rows.taken, rows.multiplies
-        self.members, self.due_first, self.due_next = rows.members, rows.due_first, rows.due_next
-        self.due_at, self.due_takes = rows.due_at, rows.due_takes
+        self.dispatch_free, self.mma_carry, self.last_mma = rows.dispatch_free, rows.mma_carry, rows.last_mma
+        self.members, self.reads_first, self.reads_next = rows.members, rows.reads_first, rows.reads_next
+        self.reads_at, self.reads_delay = rows.reads_at, rows.reads_delay
         self.port_free, self.port_user = rows.port_free, rows.port_user
-        self.port_turn, self.port_takes = rows.port_turn, rows.port_takes
+        self.port_next, self.port_taken = rows.port_next, rows.port_taken
         self.tensor_port, self.mio_port = rows.tensor, rows.mio
 
     def take_columns(self) -> None:
@@ -115,8 +120,8 @@ class Smsp:
         warps = self.warps
         self.ready, self.port_of, self.age, self.number = warps.ready, warps.port_of, warps.age, warps.number
         self.issued, self.at, self.stalled, self.reason = warps.issued, warps.at, warps.stalled, warps.reason
-        self.home, self.segment, self.trip, self.barred = warps.home, warps.segment, warps.trip, warps.barred
-        self.held, self.watched, self.drained = warps.held, warps.watched, warps.drained
+        self.home, self.segment, self.trip, self.release_at = warps.home, warps.segment, warps.trip, warps.release_at
+        self.at_barrier, self.watched, self.drained = warps.at_barrier, warps.watched, warps.drained
         self.board, self.board_reason = warps.board, warps.board_reason
 
     # --- choice ---
@@ -130,15 +135,15 @@ class Smsp:
 
     def choose(self, smsp: int, clock: int) -> int:
         """
-        Return the warp of an SMSP that can issue first, at ``clock`` or later, or -1 if it has none.
+        Choose the warp of an SMSP that can issue first, at ``clock`` or later; return -1 if the SMSP has no warp.
 
-        Several warps that can issue in the same cycle are ranked by three keys (D4). First, a warp has priority if its
-        instruction goes to the MIO, or waits on no scoreboard, or was ready by the end of the stall count of the
-        instruction before. Second, the older CTA has priority. Third, the warp that issued last goes on, else the one
+        Warps that can issue in the same cycle are ranked by three keys (D4). First, a warp has priority if its
+        instruction goes to the MIO, or waits on no scoreboard, or was ready by the end of the previous instruction's
+        stall count. Second, the older CTA has priority. Third, the warp that issued last has priority, then the warp
         that has waited longest.
 
         ``chosen_at`` is set to the cycle at which the chosen warp can issue, and ``others_at`` to the first cycle at
-        which another one can.
+        which another warp can.
         """
         chosen, best, others, first, issued, last = -1, NEVER, NEVER, 0, 0, self.last[smsp]
         mio = smsp + self.mio_port
@@ -154,14 +159,14 @@ class Smsp:
                 if at < others:  # noqa: PLR1730
                     others = at
                 continue
-            # The age of the CTA's first warp, so that all warps of a CTA have the same rank.
+            # The rank is the age of the CTA's first warp: all warps of a CTA rank equal.
             rank = self.age[warp] - self.number[warp]
             if self.waits[self.at[warp]] and self.ready[warp] > self.stalled[warp] and self.port_of[warp] != mio:
                 rank += RANK_OF_WAITED
-            turn = -1 if warp == last else self.issued[warp]
-            if at < best or rank < first or (rank == first and turn < issued):
+            waits_since = -1 if warp == last else self.issued[warp]
+            if at < best or rank < first or (rank == first and waits_since < issued):
                 others = best
-                chosen, best, first, issued = warp, at, rank, turn
+                chosen, best, first, issued = warp, at, rank, waits_since
             else:
                 others = at
         self.chosen_at, self.others_at = best, others
@@ -173,14 +178,14 @@ class Smsp:
         """
         Issue all instructions of an SMSP whose order is certain at cycle ``now``; return the cycle of the next one.
 
-        Returns ``NEVER`` if no warp is left to choose. ``choose`` is skipped in two cases: the warp that issued last
+        The result is ``NEVER`` if no warp is eligible. ``choose`` is skipped in two cases: the warp that issued last
         can issue again before any other warp, or the warp planned for this cycle was not displaced by new warps.
 
         Not modelled: register banks and operand reuse, on which a pipe's interval depends (D23).
         """
         horizon = self.horizon(smsp, now)
         clock = max(self.clock[smsp], now)
-        chosen, at, others = self.planned[smsp], now, self.rivals[smsp]
+        chosen, at, others = self.planned[smsp], now, self.planned_others[smsp]
         if self.asleep[smsp] != now:
             chosen = -1
         self.planned[smsp] = self.asleep[smsp] = -1
@@ -194,53 +199,53 @@ class Smsp:
             kind = self.kind[code]
             if at > now and (kind != PIPE or at >= horizon):
                 self.clock[smsp] = clock
-                self.planned[smsp], self.rivals[smsp] = chosen, others
+                self.planned[smsp], self.planned_others[smsp] = chosen, others
                 return at
             port, active = self.port_of[chosen], self.active[smsp]
-            # A warp that waits for a pipe which its own last instruction occupies is charged ``WAIT``, not a throttle.
+            # If a warp's own last instruction occupies the pipe, the stall reason is ``WAIT``, not a throttle.
             own = kind == PIPE and self.port_user[port] == chosen
             self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
-            self.take(port, at)
+            self.log_take(port, at)
             self.last[smsp] = chosen
             self.instructions += 1
             clock = at + 1
             if self.dispatches[code]:
                 clock += self.mufu_dispatch
-                self.dispatched[smsp] = clock
+                self.dispatch_free[smsp] = clock
             self.clock[smsp] = clock
             if kind == PIPE:
                 self.issue_pipe(smsp, chosen, at)
             else:
                 self.issue_beyond(smsp, chosen, at)
                 if kind == BAR:
-                    # SMSPs that the barrier releases go first; then this one looks for an instruction again.
+                    # The calendar wakes the SMSPs that the barrier releases before this SMSP issues again.
                     return now
             same = self.active[smsp] == active
-            # Only these change the horizon: a warp that blocks at a barrier, and one that exits or unblocks others.
-            if self.held[chosen] or (kind != PIPE and (kind == EXIT or not same)):
+            # The horizon changes only if this warp blocks at a barrier, exits, or unblocks other warps.
+            if self.at_barrier[chosen] or (kind != PIPE and (kind == EXIT or not same)):
                 horizon = self.horizon(smsp, now)
-            # Issuing has made no other warp ready sooner: none can issue before ``others``.
+            # The issue has made no other warp ready sooner: no other warp can issue before ``others``.
             if same and kind != EXIT:
                 at = max(self.ready[chosen], self.port_free[self.port_of[chosen]], clock)
                 if at < others:
                     continue
             chosen = -1
 
-    def take(self, port: int, at: int) -> None:
-        """Add a cycle to those at which a port was last taken, in place of the oldest."""
-        self.port_takes[port + self.port_turn[port]] = at
-        self.port_turn[port] = self.port_turn[port] + 1 & TAKES_MASK
+    def log_take(self, port: int, at: int) -> None:
+        """Add a cycle to the ring of a port's latest issue cycles, in place of the oldest."""
+        self.port_taken[port + self.port_next[port]] = at
+        self.port_next[port] = self.port_next[port] + 1 & PORT_LOG_MASK
 
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction that uses only the SMSP's own pipes (kind ``PIPE``)."""
         code, port = self.at[warp], self.port_of[warp]
         self.port_free[port], self.port_user[port] = at + self.interval[code], warp
-        if self.takes[code]:
-            self.slow_mma(smsp, at, self.takes[code])
+        if self.mma_hundredths[code]:
+            self.delay_mma(smsp, at, self.mma_hundredths[code])
         if port == smsp + self.tensor_port:
-            self.multiplies[smsp] = code
-            if self.due_first[smsp] < self.due_next[smsp]:
-                self.slow_by_reads(smsp, at)
+            self.last_mma[smsp] = code
+            if self.reads_first[smsp] < self.reads_next[smsp]:
+                self.delay_by_reads(smsp, at)
         if self.write[code] >= 0:
             self.warps.hold_board(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
@@ -248,14 +253,14 @@ class Smsp:
         self.advance(warp, at)
 
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
-        """Issue an instruction of any kind but ``PIPE``."""
+        """Issue an instruction that uses units outside the SMSP (any kind but ``PIPE``)."""
         code = self.at[warp]
         kind = self.kind[code]
         landed = at
         if kind in (SHARED, LDGSTS, GLOBAL):
             landed = self.lsu.issue(smsp, warp, at)
-            if self.takes[code] and self.lsu.reads_registers(kind):
-                self.note_reads(smsp, self.mio.collected, self.takes[code])
+            if self.mma_hundredths[code] and self.lsu.reads_registers(kind):
+                self.note_reads(smsp, self.mio.smsp_exit, self.mma_hundredths[code])
         elif kind == COMMIT:
             self.lsu.commit(smsp, warp, at)
         if self.watched[warp] and self.activity[code] >= 0:
@@ -263,55 +268,55 @@ class Smsp:
         if kind == EXIT:
             self.warps.leave(warp, at + 1)
         else:
-            if kind == BAR and self.barriers.meet(warp, at):
+            if kind == BAR and self.barriers.issue(warp, at):
                 self.lsu.fence(self.sm_of[smsp])
             self.advance(warp, at)
 
     # --- the tensor core beside register reads ---
 
-    def slow_mma(self, smsp: int, at: int, hundredths: int) -> None:
+    def delay_mma(self, smsp: int, at: int, hundredths: int) -> None:
         """
         Delay the tensor core by ``hundredths`` of a cycle, if it is reading operands at cycle ``at`` (D23).
 
-        Arithmetic and memory instructions read registers beside an mma.sync, and each costs the tensor core some
-        hundredths of a cycle. So does each mma.sync itself, in addition to its issue interval. The hundredths are added
-        up; whole cycles delay the tensor core.
+        The register reads of another instruction delay a concurrent mma.sync by some hundredths of a cycle. Each
+        mma.sync also takes some hundredths more than its issue interval. The hundredths are added up, and whole cycles
+        delay the tensor core.
         """
         tensor = smsp + self.tensor_port
         free = self.port_free[tensor]
         if free > at:
-            taken = self.taken[smsp] + hundredths
+            taken = self.mma_carry[smsp] + hundredths
             self.port_free[tensor] = free + taken // PERCENT
-            self.taken[smsp] = taken % PERCENT
+            self.mma_carry[smsp] = taken % PERCENT
 
     def note_reads(self, smsp: int, at: int, hundredths: int) -> None:
         """
-        Delay the tensor core by a memory instruction whose registers are read at cycle ``at`` (D23).
+        Delay the tensor core for a memory instruction whose registers are read at cycle ``at`` (D23).
 
-        If no mma.sync that has issued is then under way, the delay is kept for the next one (``slow_by_reads``).
+        If no issued mma.sync is in progress at that cycle, the delay is stored for the next one (``delay_by_reads``).
         """
         if self.port_free[smsp + self.tensor_port] > at:
-            self.slow_mma(smsp, at, hundredths)
+            self.delay_mma(smsp, at, hundredths)
             return
-        place = smsp + 2 * (self.due_next[smsp] & DUE_MASK)
-        self.due_at[place], self.due_takes[place] = at, hundredths
-        self.due_next[smsp] += 1
-        self.due_first[smsp] = max(self.due_first[smsp], self.due_next[smsp] - DUE)
+        place = smsp + 2 * (self.reads_next[smsp] & PENDING_READS_MASK)
+        self.reads_at[place], self.reads_delay[place] = at, hundredths
+        self.reads_next[smsp] += 1
+        self.reads_first[smsp] = max(self.reads_first[smsp], self.reads_next[smsp] - PENDING_READS)
 
-    def slow_by_reads(self, smsp: int, at: int) -> None:
+    def delay_by_reads(self, smsp: int, at: int) -> None:
         """
-        Delay an mma.sync that issues at cycle ``at`` by the kept register reads that fall into its time.
+        Delay an mma.sync that issues at cycle ``at`` by the stored register reads that coincide with it.
 
-        Reads before it are dropped; reads after it are kept for a later mma.sync.
+        Earlier reads are dropped. Later reads stay stored for a later mma.sync.
         """
         tensor = smsp + self.tensor_port
-        while self.due_first[smsp] < self.due_next[smsp]:
-            place = smsp + 2 * (self.due_first[smsp] & DUE_MASK)
-            if self.due_at[place] >= self.port_free[tensor]:
+        while self.reads_first[smsp] < self.reads_next[smsp]:
+            place = smsp + 2 * (self.reads_first[smsp] & PENDING_READS_MASK)
+            if self.reads_at[place] >= self.port_free[tensor]:
                 return
-            self.due_first[smsp] += 1
-            if self.due_at[place] >= at:
-                self.slow_mma(smsp, self.due_at[place], self.due_takes[place])
+            self.reads_first[smsp] += 1
+            if self.reads_at[place] >= at:
+                self.delay_mma(smsp, self.reads_at[place], self.reads_delay[place])
 
     # --- stall reasons ---
 
@@ -322,18 +327,18 @@ class Smsp:
         Args:
             warp: The warp.
             at: Cycle of the issue.
-            free: Cycle at which its port was free.
-            throttle: Stall reason of a wait for the port.
+            free: Cycle at which the instruction's port was free.
+            throttle: Stall reason of a wait for that port.
         """
         begin = self.issued[warp] + 1
         if at > begin:
-            # Each reason is charged up to its own cycle. In the remaining cycles another warp was selected.
+            # Each reason is charged up to the end of its wait. In the remaining cycles another warp was selected.
             record = self.record
             begin = record.charge(warp, begin, self.stalled[warp], WAIT)
             begin = record.charge(warp, begin, self.ready[warp], self.reason[warp])
             if at > begin:
                 begin = self.throttled(warp, begin, free, throttle)
-                begin = record.charge(warp, begin, min(at, self.dispatched[self.home[warp]]), DISPATCH_STALL)
+                begin = record.charge(warp, begin, min(at, self.dispatch_free[self.home[warp]]), DISPATCH_STALL)
                 record.charge(warp, begin, at, NOT_SELECTED)
         self.stalls[SELECTED] += 1
         if self.watched[warp]:
@@ -344,8 +349,7 @@ class Smsp:
         """
         Charge a warp's wait for its port; return the cycle at which the port is free, or ``begin`` if it was free.
 
-        A cycle at which another warp got the port is charged to ``NOT_SELECTED``, because this warp could have issued
-        in it.
+        A cycle in which another warp issued to the port is charged to ``NOT_SELECTED``: this warp could have issued.
 
         Args:
             warp: The warp.
@@ -355,11 +359,11 @@ class Smsp:
         """
         if free <= begin:
             return begin
-        port, turn, count = self.port_of[warp], self.port_turn[self.port_of[warp]], 0
-        while count < TAKES and self.port_takes[port + (turn - count - 1 & TAKES_MASK)] >= begin:
+        port, entry, count = self.port_of[warp], self.port_next[self.port_of[warp]], 0
+        while count < PORT_LOG and self.port_taken[port + (entry - count - 1 & PORT_LOG_MASK)] >= begin:
             count += 1
         for back in range(count, 0, -1):
-            cycle = self.port_takes[port + (turn - back & TAKES_MASK)]
+            cycle = self.port_taken[port + (entry - back & PORT_LOG_MASK)]
             if cycle < free:
                 begin = self.record.charge(warp, begin, cycle, reason)
                 begin = self.record.charge(warp, begin, cycle + 1, NOT_SELECTED)
@@ -373,7 +377,7 @@ class Smsp:
     # --- the next instruction ---
 
     def advance(self, warp: int, at: int) -> None:
-        """Move a warp, which issued at cycle ``at``, to its next instruction; set when that may issue first."""
+        """Move a warp that issued at cycle ``at`` to its next instruction; set the cycle from which that may issue."""
         code = self.at[warp]
         self.stalled[warp] = self.ready[warp] = at + self.stall[code]
         self.reason[warp] = WAIT
@@ -387,9 +391,9 @@ class Smsp:
         self.port_of[warp] = self.home[warp] + self.port[code]
         if self.gated[code]:
             self.gate(warp, code)
-        if self.barred[warp]:
-            self.barriers.join(warp, code)
-            if self.held[warp]:
+        if self.release_at[warp]:
+            self.barriers.wait_for_release(warp, code)
+            if self.at_barrier[warp]:
                 return
         if self.gated[code]:
             self.warps.fetch(warp)
@@ -406,7 +410,7 @@ class Smsp:
         return self.first[segment]
 
     def gate(self, warp: int, code: int) -> None:
-        """Delay the next instruction for its scoreboards; DEPBAR for commit groups; EXIT for the warp's stores."""
+        """Delay a warp's next instruction for its scoreboards, a DEPBAR for commit groups, an EXIT for stores."""
         waits, board = self.waits[code], warp
         while waits:
             if waits & 1:

@@ -9,7 +9,7 @@ CORE_UNITS: Final = (
     *("cache", "calendar", "log", "dram", "l2_arbiter", "l2", "l2_sampled", "stores"),
     *("icache", "warps", "data_stage", "l1", "mio", "lsu", "barriers", "smsp", "chip"),
 )
-"""The units, each after those that it imports."""
+"""The units. Each follows the units that it imports."""
 
 CHIP: Final = CoreText(
     folder=Path(__file__).parent,

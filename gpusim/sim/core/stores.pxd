@@ -15,7 +15,7 @@ cdef class Stores:
     cdef bint simulated
     cdef long long store_buffer, port_bytes, most_waiting, write_latency, unwritten
     cdef readonly long long stored_bytes, acknowledged
-    cdef long long[::1] store_free, stored_at, passed, waiting, waiting_at, waiting_sectors, first_waiting, next_waiting
+    cdef long long[::1] store_free, stored_at, port_exit, waiting, waiting_at, waiting_sectors, first_waiting, next_waiting
     cdef long long room_at_port(self, long long sm) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept
     @cython.locals(full=bint)

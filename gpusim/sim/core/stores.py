@@ -1,13 +1,13 @@
 """
-Stores to global memory: the buffer before the SM's port, the port, and the buffer behind it, in front of the L2.
+Stores to global memory: the buffer before the SM's port, the port, and the buffer between the port and the L2.
 
-In silicon: a store passes its SM's port to the crossbar, and the L2 acknowledges it. Buffers on both sides of the port
-let the warp go on, and exit, before that.
+In silicon: a store passes its SM's port to the crossbar, and the L2 acknowledges it. Buffers before and behind the port
+let the warp continue, and exit, before the acknowledgement.
 Figures: ``store_buffer``, ``l2_store_port_bytes``, ``l2_waiting``, ``l2_write_latency``.
-State: when each port is free; each SM's stores that the L2 has not taken yet.
-Timing: a store leaves its port behind earlier stores of its SM, at the port's rate. The L2 takes it when the arbiter
-grants it and, if it evicts a modified line, when DRAM has room for that line. A store has passed the port when the
-buffer behind the port has room for it.
+State: the time at which each port is free; the stores of each SM that have passed the port and wait for the L2.
+Timing: the port sends stores in order, at its rate. The L2 takes a store when the arbiter grants it and, if it evicts
+a modified line, when DRAM has room for that line. A store has passed the port when the buffer behind the port has room
+for it.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.core.dram import Dram
@@ -25,7 +25,7 @@ buffer behind the port has room for it.
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import MILLI, STORE, WAITING
+from gpusim.sim.core.constants import MILLI, STORE, WAITING_STORES
 from gpusim.sim.core.l2_arbiter import Crossbar
 from gpusim.sim.core.l2_sampled import L2Sampled
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
@@ -52,9 +52,9 @@ class Stores:
         Args:
             figures: The machine's figures.
             crossbar: The ports of the SMs, which reads and stores share.
-            sampled: The L2 of a sample, whose ``l2`` is the L2 that is simulated line by line.
+            sampled: The L2 of a sampled run. Its attribute ``l2`` is the L2 of an exact run.
             sms: Number of simulated SMs.
-            simulated: Whether the L2's lines are simulated; else the run is a sample.
+            simulated: Whether the run is exact: the L2's lines are simulated. Otherwise the run is sampled.
         """
         self.store_buffer, self.port_bytes = figures.store_buffer, figures.l2_store_port_bytes
         self.most_waiting, self.write_latency = figures.l2_waiting, figures.l2_write_latency
@@ -62,10 +62,10 @@ class Stores:
         self.l2 = self.sampled.l2
         self.arbiter = self.l2.arbiter
         self.store_free, self.stored_at = self.crossbar.store_free, self.crossbar.stored_at
-        # For each SM: when its last store passes its port, in thousandths of a cycle; sectors that wait behind the
-        # port; a ring of the stores that wait there.
-        self.passed, self.waiting = zeros(sms), zeros(sms)
-        self.waiting_at, self.waiting_sectors = zeros(sms * WAITING), zeros(sms * WAITING)
+        # For each SM: the time at which its last store passes the port, in thousandths of a cycle; the sectors in the
+        # buffer behind the port; a ring of the stores in that buffer.
+        self.port_exit, self.waiting = zeros(sms), zeros(sms)
+        self.waiting_at, self.waiting_sectors = zeros(sms * WAITING_STORES), zeros(sms * WAITING_STORES)
         self.first_waiting, self.next_waiting = zeros(sms), zeros(sms)
         self.unwritten, self.stored_bytes, self.acknowledged = 0, 0, 0
 
@@ -77,12 +77,12 @@ class Stores:
         """
         Store sectors of the output; return the cycle at which the L2 has taken them.
 
-        A warp may exit when its stores have passed the SM's port (``passed``). Stored sectors fill lines of their own
-        in the order of the stores. These lines are written to DRAM when they are evicted.
+        A warp may exit when its stores have passed the SM's port (``port_exit``). Stored sectors fill new lines of the
+        L2 in the order of the stores. These lines are written to DRAM when they are evicted.
 
         Args:
             sm: The SM.
-            at: Cycle at which the data stage takes the store.
+            at: Cycle at which the data stage serves the store.
             issued: Cycle of the issue.
             sectors: Number of sectors.
         """
@@ -99,30 +99,32 @@ class Stores:
         else:
             start = max(start, self.sampled.displace(issued, sectors, 1))
         self.stored_at[sm] = start
-        self.passed[sm] = max(leaves, self.room_behind_port(sm, start, sectors))
-        self.store_free[sm] = max(self.store_free[sm], self.passed[sm])
+        self.port_exit[sm] = max(leaves, self.room_behind_port(sm, start, sectors))
+        self.store_free[sm] = max(self.store_free[sm], self.port_exit[sm])
         taken = start // MILLI
         self.acknowledged = max(self.acknowledged, taken + self.write_latency)
         return taken
 
     def room_behind_port(self, sm: int, start: int, sectors: int) -> int:
         """
-        Return when the buffer behind an SM's port has room for a store, in thousandths of a cycle; 0 if it has now.
+        Return the time at which the buffer behind an SM's port has room for a store; 0 if it has room now.
+
+        Times are thousandths of a cycle.
 
         Args:
             sm: The SM.
-            start: When the L2 takes the store, and so frees its room in the buffer; in thousandths of a cycle.
-            sectors: Its sectors.
+            start: Time at which the L2 takes the store, which frees its space in the buffer.
+            sectors: Sectors of the store.
         """
-        first, room = sm * WAITING, 0
+        first, room = sm * WAITING_STORES, 0
         self.waiting_at[first + self.next_waiting[sm]] = start
         self.waiting_sectors[first + self.next_waiting[sm]] = sectors
-        self.next_waiting[sm] = (self.next_waiting[sm] + 1) % WAITING
+        self.next_waiting[sm] = (self.next_waiting[sm] + 1) % WAITING_STORES
         self.waiting[sm] += sectors
         full = self.next_waiting[sm] == self.first_waiting[sm]
         while full or self.waiting[sm] > self.most_waiting:
             oldest = first + self.first_waiting[sm]
             room, full = self.waiting_at[oldest], False
             self.waiting[sm] -= self.waiting_sectors[oldest]
-            self.first_waiting[sm] = (self.first_waiting[sm] + 1) % WAITING
+            self.first_waiting[sm] = (self.first_waiting[sm] + 1) % WAITING_STORES
         return room

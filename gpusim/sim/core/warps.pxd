@@ -13,13 +13,13 @@ cdef class Warps:
     cdef WarpRecord record
     cdef long long launch_delay, constant_miss, semaphore, smsps, slots, most_warps, width, past_smsps, ended
     cdef long long ended_at, ended_sm, ended_launched
-    cdef const int[::1] fetches, port, waits, awaits
+    cdef const int[::1] icache_line, port, waits, awaits
     cdef const long long[::1] first, begins, warps_of, program, follows, followed
     cdef long long[::1] sm_of, asleep, planned, active, blocked, members, cold, cta, expected, soonest, launched
-    cdef long long[::1] remaining, accepted, observed, parked, awaiting, finished, slot_of, ready, port_of, age
-    cdef long long[::1] number, issued, at, stalled, reason, home, segment, trip, barred, held, watched, slot
-    cdef long long[::1] return_free, committed, open_group, drained, board, board_reason, written, tagged_apart
-    cdef long long[::1] loads_free, groups
+    cdef long long[::1] remaining, stores_taken, observed, slice_waiting, slice_waiters, finished, slot_of, ready, port_of, age
+    cdef long long[::1] number, issued, at, stalled, reason, home, segment, trip, release_at, at_barrier, watched, slot
+    cdef long long[::1] return_free, committed, open_group, drained, board, board_reason, written, commit_lookup
+    cdef long long[::1] loads_free, group_done
     cdef void hand(self, long long sm, long long cta, long long at, long long observed) noexcept
     cdef long long next_launch(self, long long sm, long long now) noexcept
     cdef void launch(self, long long slot, long long at) noexcept

@@ -1,13 +1,13 @@
 """
-Warps and their CTAs: slots, launch and exit, scoreboards, commit groups, and which warps an SMSP chooses from.
+Warps and their CTAs: slots, launch and exit, scoreboards, commit groups, and the eligible warps of each SMSP.
 
 In silicon: the warp slots of an SM, each with a program counter, six scoreboards and commit groups. A CTA keeps its
 slots from its launch until its last warp exits. A warp that waits at a barrier, or for another CTA, is not eligible.
 Figures: ``smsps``, ``ports``, ``queue_depth``, ``launch_delay``, ``constant_miss``, ``semaphore``.
 State: a row of integers for each warp and each SMSP, and columns of CTA slots.
-Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line has arrived;
-the longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A slice of a serial
-split-K goes on ``semaphore`` cycles after the CTA of the slice before has ended.
+Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line has arrived.
+The longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A slice of a serial
+split-K resumes ``semaphore`` cycles after the CTA of the preceding slice has ended.
 
 >>> from doubles.by_hand import quiet
 >>> warps = quiet().warps
@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING
 from gpusim.sim.columns import side_by_side, zeros
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
-    DUE,
-    GROUPS,
+    COMMIT_GROUPS,
     LINE_WIDTH,
     MIO,
     NEVER,
+    PENDING_READS,
+    PORT_LOG,
     PORT_WIDTH,
     RETIRED,
     SMSP_COLUMNS,
-    TAKES,
     TENSOR,
     TIMED,
     WARP_WIDTH,
@@ -51,18 +51,18 @@ def whole_lines(count: int) -> int:
     """
     Return ``count``, rounded up to an odd number of the host's cache lines, in integers.
 
-    Rows an odd number of lines apart spread best over the sets of the host's cache.
+    Rows of an odd number of lines spread best over the sets of the host's cache.
     """
     return ((count + LINE_WIDTH - 1) // LINE_WIDTH | 1) * LINE_WIDTH
 
 
 class SmspRows:
     """
-    A row of integers for each SMSP: its own columns, its warps, its ports, its MIO queue and its register reads.
+    A row of integers for each SMSP: its state, its warps, its ports, its MIO queue and its pending register reads.
 
     An SMSP is identified by the index of its row's first integer. A port has several consecutive integers in the row
-    and is identified by the index of the first one; the last of them are the cycles at which it was last taken. Rows of
-    CTA slots follow those of SMSPs, because the calendar has events of both.
+    and is identified by the index of the first one; the last of them form a ring of its latest issue cycles. The rows
+    of CTA slots follow the rows of SMSPs, because the calendar has events of both.
 
     Attributes:
         width: Integers from one SMSP to the next.
@@ -76,23 +76,23 @@ class SmspRows:
         """Lay out the SMSPs of ``sms`` SMs, each with slots for ``slots`` CTAs of ``warps`` warps."""
         ports = whole_lines(SMSP_COLUMNS + slots * warps)
         queue = ports + figures.ports * PORT_WIDTH
-        due = queue + figures.queue_depth
-        self.width, self.count = whole_lines(due + 2 * DUE), sms * figures.smsps
+        reads = queue + figures.queue_depth
+        self.width, self.count = whole_lines(reads + 2 * PENDING_READS), sms * figures.smsps
         row = side_by_side(self.count + sms * slots, self.width)
         self.events = row[:4]
         # warps, smsp
-        self.asleep, self.clock, self.planned, self.rivals = row[4:8]
-        self.active, self.blocked, self.last, self.sm_of, self.dispatched, self.taken, self.multiplies = row[8:15]
+        self.asleep, self.clock, self.planned, self.planned_others = row[4:8]
+        self.active, self.blocked, self.last, self.sm_of, self.dispatch_free, self.mma_carry, self.last_mma = row[8:15]
         self.members = row[SMSP_COLUMNS]
         # mio
-        self.mio_free, self.left, self.no_room_until, self.queue_at, self.queued = row[15:20]
+        self.collector_free, self.last_exit, self.store_blocks_until, self.queue_at, self.entry_percent = row[15:20]
         self.queue = row[queue]
-        # Register reads of memory instructions that may delay the next mma.sync: smsp.
-        self.due_first, self.due_next = row[20:22]
-        self.due_at, self.due_takes = row[due], row[due + 1]
-        # Ports: when each is free, the warp that took it last, the next place for a take, and the cycles of its takes.
+        # smsp: a ring of register reads of memory instructions that may delay the next mma.sync
+        self.reads_first, self.reads_next = row[20:22]
+        self.reads_at, self.reads_delay = row[reads], row[reads + 1]
+        # Ports: when each is free, the warp that issued to it last, and the ring of its latest issue cycles.
         behind = row[ports:]
-        self.port_free, self.port_user, self.port_turn, self.port_takes = behind[:4]
+        self.port_free, self.port_user, self.port_next, self.port_taken = behind[:4]
         self.tensor, self.mio = (figures.ports - TENSOR) * PORT_WIDTH, (figures.ports - MIO) * PORT_WIDTH
         for number in range(self.count):
             smsp = number * self.width
@@ -100,20 +100,20 @@ class SmspRows:
             self.last[smsp] = self.planned[smsp] = -1
             for port in range(smsp, smsp + figures.ports * PORT_WIDTH, PORT_WIDTH):
                 self.port_user[port] = -1
-                for turn in range(TAKES):
-                    self.port_takes[port + turn] = -1
+                for entry in range(PORT_LOG):
+                    self.port_taken[port + entry] = -1
 
 
 class Warps:
     """
     The warps of all SMs, and the CTAs that they belong to.
 
-    A warp is identified by the index of its row's first integer, a CTA slot by its number: ``slots`` for each SM.
+    A warp is identified by the index of its row's first integer. CTA slots are numbered, ``slots`` for each SM.
 
     Attributes:
         record: The stall cycles and logs of warps.
-        ended: The CTA that ended last, or -1; ``ended_at``, ``ended_sm`` and ``ended_launched`` are the cycle after its
-            last exit, its SM, and the cycle of its launch.
+        ended: The CTA that ended last, or -1.
+        ended_at, ended_sm, ended_launched: The cycle after its last exit, its SM, and the cycle of its launch.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -132,7 +132,7 @@ class Warps:
         Args:
             figures: The machine's figures.
             code: The code of all CTAs.
-            data: The program of each CTA, and which CTA waits for which.
+            data: The program of each CTA, and the CTA of the preceding split-K slice.
             rows: The SMSPs' columns.
             calendar: The calendar, which schedules SMSPs and launches.
             icache: The instruction caches.
@@ -145,7 +145,7 @@ class Warps:
         )
         self.smsps, self.slots, self.most_warps = figures.smsps, slots, code.warps
         self.calendar, self.icache = calendar, icache
-        self.fetches, self.port, self.waits, self.awaits = code.fetches, code.port, code.waits, code.awaits
+        self.icache_line, self.port, self.waits, self.awaits = code.icache_line, code.port, code.waits, code.awaits
         self.first, self.begins, self.warps_of = code.first, code.begins, code.warps_of
         self.program, self.follows, self.followed = data.program, data.follows, data.followed
         self.width, self.sm_of, self.asleep, self.planned = rows.width, rows.sm_of, rows.asleep, rows.planned
@@ -155,18 +155,22 @@ class Warps:
         # CTAs, by slot
         resident = sms * slots
         self.cta, self.expected, self.soonest = zeros(resident, -1), zeros(resident, NEVER), zeros(sms, NEVER)
-        self.launched, self.remaining, self.accepted = zeros(resident), zeros(resident), zeros(resident)
-        self.observed, self.parked, self.awaiting = zeros(resident), zeros(resident), zeros(resident * code.warps)
+        self.launched, self.remaining, self.stores_taken = zeros(resident), zeros(resident), zeros(resident)
+        self.observed, self.slice_waiting, self.slice_waiters = (
+            zeros(resident),
+            zeros(resident),
+            zeros(resident * code.warps),
+        )
         self.finished, self.slot_of = zeros(len(self.program), -1), zeros(len(self.program), -1)
         self.ended, self.ended_at, self.ended_sm, self.ended_launched = -1, 0, 0, 0
-        # Warps, by slot: columns that are read together lie near each other
+        # Warps, by slot. Columns that are read together are neighbours in memory.
         row = side_by_side(resident * code.warps, WARP_WIDTH)
         self.ready, self.port_of, self.age, self.number, self.issued, self.at, self.stalled, self.reason = row[:8]
-        self.home, self.segment, self.trip, self.barred, self.held, self.watched, self.slot = row[8:15]
+        self.home, self.segment, self.trip, self.release_at, self.at_barrier, self.watched, self.slot = row[8:15]
         self.return_free, self.committed, self.open_group, self.drained = row[15:19]
         self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
-        self.tagged_apart, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
-        self.groups = zeros(resident * code.warps * GROUPS)
+        self.commit_lookup, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
+        self.group_done = zeros(resident * code.warps * COMMIT_GROUPS)
         self.record = WarpRecord(self.number, self.watched)
 
     # --- CTAs ---
@@ -183,27 +187,27 @@ class Warps:
         self.calendar.schedule(self.past_smsps + slot * self.width, 2 * at + TIMED)
 
     def next_launch(self, sm: int, now: int) -> int:
-        """Return the earliest cycle at which an SM may launch a CTA: one scheduled, or one that replaces another."""
+        """Return the earliest cycle at which an SM may launch a CTA: a scheduled one, or the successor of another."""
         return min(now + self.launch_delay, self.soonest[sm])
 
     def launch(self, slot: int, at: int) -> None:
-        """Launch a slot's CTA. Its warps go to the SMSPs in turn, beginning at the one with the fewest warps (D13)."""
+        """Launch a slot's CTA. Its warps go to the SMSPs round robin, beginning with the least occupied SMSP (D13)."""
         self.expected[slot] = NEVER
-        self.parked[slot], self.slot_of[self.cta[slot]] = 0, slot
+        self.slice_waiting[slot], self.slot_of[self.cta[slot]] = 0, slot
         sm = slot // self.slots
         self.soonest[sm] = NEVER
         for other in range(sm * self.slots, (sm + 1) * self.slots):
             self.soonest[sm] = min(self.soonest[sm], self.expected[other])
         warps = self.warps_of[self.program[self.cta[slot]]]
         self.launched[slot] = at
-        self.remaining[slot], self.accepted[slot] = warps, 0
+        self.remaining[slot], self.stores_taken[slot] = warps, 0
         fewest = self.emptiest(sm)
         for number in range(warps):
             warp = (slot * self.most_warps + number) * WARP_WIDTH
             smsp = (sm * self.smsps + (fewest + number) % self.smsps) * self.width
             self.start(warp, slot, number, smsp, at)
             if self.cold[sm]:
-                # The first CTA of each SM misses the constant cache when it reads the kernel's parameters.
+                # The first CTA of an SM misses the constant cache when it reads the kernel's parameters.
                 begin = self.record.charge(warp, at, at + self.constant_miss, IMC_MISS)
                 self.issued[warp] = begin - 1
                 self.stalled[warp] = self.ready[warp] = begin
@@ -215,7 +219,7 @@ class Warps:
         self.cold[sm] = 0
 
     def emptiest(self, sm: int) -> int:
-        """Return the number within an SM of the SMSP that has the fewest warps, blocked ones included."""
+        """Return the number within an SM of the SMSP with the fewest warps, eligible and blocked."""
         base, fewest = sm * self.smsps * self.width, 0
         for number in range(1, self.smsps):
             smsp, least = base + number * self.width, base + fewest * self.width
@@ -224,7 +228,7 @@ class Warps:
         return fewest
 
     def start(self, warp: int, slot: int, number: int, smsp: int, at: int) -> None:
-        """Reset the row of a warp to the first instruction of its role, which may issue at a cycle."""
+        """Reset a warp's row: the first instruction of its role may issue at a cycle."""
         cta = self.cta[slot]
         segment = self.begins[self.program[cta] * self.most_warps + number]
         self.age[warp] = cta * self.most_warps + number
@@ -234,7 +238,7 @@ class Warps:
         self.port_of[warp] = smsp + self.port[self.first[segment]]
         self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
         self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
-        self.barred[warp] = self.held[warp] = 0
+        self.release_at[warp] = self.at_barrier[warp] = 0
         for board in range(warp, warp + SCOREBOARDS):
             self.board[board] = 0
             self.board_reason[board] = SHORT_SCOREBOARD
@@ -247,10 +251,10 @@ class Warps:
             self.record.note(warp, RETIRED, self.home[warp] // self.width % self.smsps, at, at, at)
         self.remaining[slot] -= 1
         if self.remaining[slot] == 0:
-            # Exits come in order of time, so the CTA ends with this one.
+            # Warps exit in order of time, so the CTA ends with this exit.
             self.ended, self.ended_at = self.cta[slot], at
-            # The semaphore is raised when the L2 has taken all that the CTA's warps have stored.
-            self.raise_semaphore(self.ended, max(at, self.accepted[slot]))
+            # The semaphore is raised when the L2 has taken all stores of the CTA's warps.
+            self.raise_semaphore(self.ended, max(at, self.stores_taken[slot]))
             self.slot_of[self.ended] = -1
             self.ended_sm, self.ended_launched = slot // self.slots, self.launched[slot]
             self.cta[slot] = -1
@@ -264,7 +268,7 @@ class Warps:
             self.calendar.schedule(smsp, 2 * self.calendar.cycle + WOKEN)
 
     def remove(self, smsp: int, warp: int) -> None:
-        """Remove a warp from those that its SMSP chooses from."""
+        """Remove a warp from the eligible warps of an SMSP."""
         last, place = smsp + self.active[smsp] - 1, smsp
         while self.members[place] != warp:
             place += 1
@@ -291,7 +295,7 @@ class Warps:
         self.planned[smsp] = -1
         self.wake(smsp, self.ready[warp])
 
-    # --- what a warp waits for ---
+    # --- waits of a warp ---
 
     def wait_until(self, warp: int, cycle: int, reason: int) -> None:
         """Delay a warp's next instruction until a cycle; the longest wait gives the stall reason."""
@@ -300,14 +304,14 @@ class Warps:
             self.reason[warp] = reason
 
     def fetch(self, warp: int) -> None:
-        """Fetch the instruction line that a warp's next instruction begins, if any; delay the warp for it (D7)."""
-        line = self.fetches[self.at[warp]]
+        """If a warp's next instruction begins an instruction line, fetch the line, and delay the warp for it (D7)."""
+        line = self.icache_line[self.at[warp]]
         if line >= 0:
-            there = self.icache.fetch(self.sm_of[self.home[warp]], line, self.ready[warp])
-            self.wait_until(warp, there, NO_INSTRUCTION)
+            arrival = self.icache.fetch(self.sm_of[self.home[warp]], line, self.ready[warp])
+            self.wait_until(warp, arrival, NO_INSTRUCTION)
 
     def hold_board(self, warp: int, board: int, free: int, reason: int) -> None:
-        """Hold a warp's scoreboard until cycle ``free``, or longer if an earlier instruction holds it longer."""
+        """Hold a warp's scoreboard until cycle ``free``, or until the end of an earlier hold if that is later."""
         board += warp
         if free >= self.board[board]:
             self.board[board] = free
@@ -315,13 +319,13 @@ class Warps:
 
     def delay_load(self, warp: int, board: int, landed: int, later: int) -> None:
         """
-        Delay a load that is in flight, and its warp if its next instruction waits for the load.
+        Delay a load in flight, and its warp if the warp's next instruction waits for the load.
 
         Args:
             warp: The warp.
             board: Index of the scoreboard that the load holds, alone or with other instructions.
-            landed: Cycle until which the load was to hold it.
-            later: Cycle until which the load holds it now.
+            landed: Cycle at which the load was expected to free the scoreboard.
+            later: Cycle at which the load frees the scoreboard now.
         """
         if self.board[board] < landed:
             return
@@ -332,21 +336,21 @@ class Warps:
             self.planned[self.home[warp]] = -1
 
     def commit(self, warp: int) -> None:
-        """Close a warp's open commit group (D36). Groups complete in order, each not before the one before it."""
+        """Close a warp's open commit group (D36). No commit group completes before an earlier one of its warp."""
         done, count = self.open_group[warp], self.committed[warp]
         if count > 0:
-            done = max(done, self.groups[warp // WARP_WIDTH * GROUPS + (count - 1) % GROUPS])
-        self.groups[warp // WARP_WIDTH * GROUPS + count % GROUPS] = done
+            done = max(done, self.group_done[warp // WARP_WIDTH * COMMIT_GROUPS + (count - 1) % COMMIT_GROUPS])
+        self.group_done[warp // WARP_WIDTH * COMMIT_GROUPS + count % COMMIT_GROUPS] = done
         self.committed[warp] = count + 1
         self.open_group[warp] = 0
 
     def group_complete(self, warp: int, pending: int) -> int:
         """Return the cycle from which at most ``pending`` of a warp's commit groups are incomplete (DEPBAR)."""
         done = self.committed[warp] - pending
-        return self.groups[warp // WARP_WIDTH * GROUPS + (done - 1) % GROUPS] if done > 0 else 0
+        return self.group_done[warp // WARP_WIDTH * COMMIT_GROUPS + (done - 1) % COMMIT_GROUPS] if done > 0 else 0
 
     def await_slice(self, warp: int) -> None:
-        """Delay or block a warp of a split-K slice until the CTA of the slice before has raised its semaphore."""
+        """Delay or block a warp of a split-K slice until the CTA of the preceding slice has raised its semaphore."""
         slot = self.slot[warp]
         before = self.follows[self.cta[slot]]
         if before < 0:
@@ -355,18 +359,18 @@ class Warps:
             self.wait_until(warp, self.finished[before] + self.semaphore, LONG_SCOREBOARD)
             return
         self.block(warp)
-        self.awaiting[slot * self.most_warps + self.parked[slot]] = warp
-        self.parked[slot] += 1
+        self.slice_waiters[slot * self.most_warps + self.slice_waiting[slot]] = warp
+        self.slice_waiting[slot] += 1
 
     def raise_semaphore(self, cta: int, at: int) -> None:
-        """Raise a CTA's semaphore at a cycle, and unblock the warps of the next slice that wait for it."""
+        """Raise a CTA's semaphore at a cycle, and unblock the warps of the next split-K slice that wait for it."""
         self.finished[cta] = at
         after = self.followed[cta]
         slot = self.slot_of[after] if after >= 0 else -1
         if slot < 0:
             return
-        for place in range(slot * self.most_warps, slot * self.most_warps + self.parked[slot]):
-            warp = self.awaiting[place]
+        for place in range(slot * self.most_warps, slot * self.most_warps + self.slice_waiting[slot]):
+            warp = self.slice_waiters[place]
             self.wait_until(warp, at + self.semaphore, LONG_SCOREBOARD)
             self.unblock(warp)
-        self.parked[slot] = 0
+        self.slice_waiting[slot] = 0

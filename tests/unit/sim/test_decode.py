@@ -154,7 +154,7 @@ def test_memory_instructions_take_from_the_tensor_core_what_was_measured_beside_
     for segment, decoded_segment in zip(stream.segments, assemble(stream, kernel, 0).segments, strict=True):
         for one, made in zip(segment.instructions, decoded_segment.code, strict=True):
             if made.kind != PIPE:
-                taken.setdefault(one.opcode.partition(".")[0], set()).add(made.takes)
+                taken.setdefault(one.opcode.partition(".")[0], set()).add(made.mma_hundredths)
     memory = machine.dispatch.memory
 
     assert (
@@ -175,7 +175,7 @@ def test_a_load_of_nothing_takes_nothing_from_it():
     stream = Stream("compiled", 32, (Segment("prologue", (Instruction("LDS", "pipe", "alu"),)),))
     ((one,),) = (segment.code for segment in assemble(stream, kernel, 0).segments)
 
-    assert (one.kind, one.takes) == (SHARED, 0)
+    assert (one.kind, one.mma_hundredths) == (SHARED, 0)
 
 
 @pytest.mark.parametrize(
@@ -199,11 +199,15 @@ def aparts(scenario):
     """How much longer the copies of a scenario's kernel look up their lines."""
     kernel = TimedTileKernel(scenario, load_machine("h200"))
     assembly = assemble(kernel.stream(0, "estimated"), kernel, 0)
-    return {one.apart for segment in assembly.segments for one in segment.code if one.kind == LDGSTS}
+    return {one.lookup_penalty for segment in assembly.segments for one in segment.code if one.kind == LDGSTS}
 
 
 def test_without_figures_of_memory_it_takes_nothing():
-    assert [decoded(*one).takes for one in (("STS", "shared"), ("LDGSTS", "ldgsts"), ("STG", "global"))] == [0, 0, 0]
+    assert [decoded(*one).mma_hundredths for one in (("STS", "shared"), ("LDGSTS", "ldgsts"), ("STG", "global"))] == [
+        0,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(

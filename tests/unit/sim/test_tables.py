@@ -50,7 +50,7 @@ def test_scoreboards_are_a_mask_and_lines_reach_as_far_as_is_fetched_ahead():
     code = code_of({0: assembly(([instruction(PIPE, waits=(0, 2, 5), line=7)], 1), warps=1)}, stream_lines=16)
 
     assert list(code.of["waits"]) == [0b100101, 0]
-    assert list(code.of["fetches"]) == [7, -1]
+    assert list(code.of["icache_line"]) == [7, -1]
     assert code.lines == 7 + 16 + 1
 
 
@@ -60,9 +60,9 @@ def test_wavefronts_that_are_alike_are_there_once_for_each_ring_slot_and_warp():
     programs = {0: assembly(([ring, instruction(PIPE), ring], 1), warps=2), 1: assembly(warps=3)}
     code = code_of(programs, stream_lines=0)
 
-    assert code.of["wave"][0] == code.of["wave"][2] != code.of["wave"][1]
-    assert code.of["wave_slots"][0] == 2
-    assert list(code.waves[code.of["wave"][0] :][:6]) == [1, 2, 0, 3, 4, 0]
+    assert code.of["first_wavefront"][0] == code.of["first_wavefront"][2] != code.of["first_wavefront"][1]
+    assert code.of["wavefront_slots"][0] == 2
+    assert list(code.wavefronts[code.of["first_wavefront"][0] :][:6]) == [1, 2, 0, 3, 4, 0]
 
 
 def tables_of(kernel, *, walk=None):

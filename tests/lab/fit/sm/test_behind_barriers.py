@@ -34,14 +34,20 @@ def passes(stores, *, barred):
         smsp = number * chip.width
         at = max(APART * place, chip.mio.collector.port_free[smsp + chip.mio.mio])
         leaves = queue(
-            chip.mio, smsp, at, cycles=WAVEFRONTS, registers=REGISTERS, room=chip.stores.room_at_port(0), way=WAY
+            chip.mio,
+            smsp,
+            at,
+            cycles=WAVEFRONTS,
+            registers=REGISTERS,
+            port_room=chip.stores.room_at_port(0),
+            port_path_cycles=WAY,
         )
         chip.stores.store(0, leaves, at, SECTORS)
     if barred:
         chip.lsu.fence(0)
     at = max(at, LOADS_AT) if barred else LOADS_AT
     taken = queue(chip.mio, 0, at, cycles=1, registers=1)
-    return chip.mio.collected, taken
+    return chip.mio.smsp_exit, taken
 
 
 @pytest.mark.parametrize("warps", [3, 6])

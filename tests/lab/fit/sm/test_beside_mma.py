@@ -37,7 +37,9 @@ def longest(core, accesses, beside, **named):
     """Cycles of a burst of one warp on each SMSP, until the last one's scoreboard is released."""
     burst = [instruction(PIPE), *accesses, instruction(PIPE, waits=(1,))]
     kind = H200.tensor["m16n8k16.f16.f32"]
-    mma = instruction(PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, takes=11)
+    mma = instruction(
+        PIPE, pipe="tensor core", interval=kind.interval, latency=kind.latency, stall=2, mma_hundredths=11
+    )
     # Of two warps on an SMSP the second multiplies, while the first has done so and goes on with its burst.
     code = [([mma] * 256, 1), (burst, 1)] if beside else [(burst, 1)]
     ran = execute(core, *code, warps=8 if beside else 4, figures=FIGURES, **named)
@@ -50,7 +52,12 @@ def burst_ends(core, access, count, beside):
     memory = H200.dispatch.memory
     load = access == "lds.32"
     takes = memory.shared_load_percent if load else memory.shared_store_percent
-    made = {"wavefronts": ((WAVEFRONTS[access],) * 32,), "registers": REGISTERS[access], "takes": takes, "stall": 4}
+    made = {
+        "wavefronts": ((WAVEFRONTS[access],) * 32,),
+        "registers": REGISTERS[access],
+        "mma_hundredths": takes,
+        "stall": 4,
+    }
     made |= {"is_load": True, "latency": 23, "bytes": 128} if load else {}
     each = instruction(SHARED, **made)
     return longest(core, [*[each] * (count - 1), each._replace(**{"write" if load else "read": 1})], beside)

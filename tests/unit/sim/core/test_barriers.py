@@ -209,9 +209,9 @@ def test_the_barrier_unit_takes_one_arrival_each_2_cycles():
     warps, log = [number * WARP_WIDTH for number in range(3)], []
     for times in ((0, 0, 10), (50, 50, 50)):
         for warp, at in zip(warps, times, strict=True):
-            chip.warps.barred[warp] = NEVER
-            chip.barriers.meet(warp, at)
-            log.append([chip.warps.barred[warp] for warp in warps])
+            chip.warps.release_at[warp] = NEVER
+            chip.barriers.issue(warp, at)
+            log.append([chip.warps.release_at[warp] for warp in warps])
 
     assert log[:3] == [[NEVER, 0, 0], [NEVER, NEVER, 0], [34] * 3]
     assert log[3:] == [[NEVER, 34, 34], [NEVER, NEVER, 34], [78] * 3]
@@ -383,7 +383,7 @@ def test_bytes_may_come_before_they_are_expected():
     chip.warps.launch(0, 0)
 
     assert not chip.barriers.complete_bytes(0, 0, 512, 0)
-    assert chip.barriers.meet(0, 10)
+    assert chip.barriers.issue(0, 10)
     assert (chip.barriers.phase[0], chip.barriers.pending[0], chip.barriers.released[0]) == (1, 0, 32)
 
 

@@ -66,7 +66,7 @@ def keep_lines(most, uses):
 def kept_of(lines, slot):
     """What a slot remembers of its line; an L2 whose hits are known keeps other things in the last three."""
     kept = lines.ready[slot], lines.held[slot], lines.dirty[slot], lines.seen[slot], lines.crossed[slot]
-    assert kept[2:] == (lines.asker[slot], lines.lands[slot], lines.pending[slot])
+    assert kept[2:] == (lines.requester[slot], lines.lands[slot], lines.pending[slot])
     return kept
 
 

@@ -343,12 +343,12 @@ APART = NEAR_ONLY._replace(l2_reach=(-5, 7))
     ("sms", "reach"), [(1, [-5]), (2, [-5, 7]), (3, [-5, -5, 7]), (4, [-5, -5, 7, 7]), (5, [-5, -5, -5, 7, 7])]
 )
 def test_sms_have_the_reach_of_those_that_were_measured_in_their_order(sms, reach):
-    assert list(quiet(figures=APART, sms=sms).l2.reach) == reach
+    assert list(quiet(figures=APART, sms=sms).l2.sm_offset) == reach
 
 
 def test_of_more_measured_sms_than_there_are_some_are_taken_evenly():
     """Of five, the first, that after 5 / 3 and that after 10 / 3."""
-    assert list(quiet(figures=NEAR_ONLY._replace(l2_reach=(0, 1, 2, 3, 4)), sms=3).l2.reach) == [0, 1, 3]
+    assert list(quiet(figures=NEAR_ONLY._replace(l2_reach=(0, 1, 2, 3, 4)), sms=3).l2.sm_offset) == [0, 1, 3]
 
 
 def test_who_is_far_from_the_l2_has_what_dram_brings_and_what_is_there_later():

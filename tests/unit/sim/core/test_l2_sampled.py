@@ -72,7 +72,7 @@ def test_requests_of_a_copy_for_other_sectors_of_one_line_are_twins():
     chip = quiet(figures=FIGURES, memory=Memory([(9, askew)], statuses=[IN_L2], simulates_l2=False), sms=4)
     chip.lsu.request = 0
 
-    assert [chip.lsu.has_twin(touched) for touched in range(5)] == [True, True, False, False, False]
+    assert [chip.lsu.splits_line(touched) for touched in range(5)] == [True, True, False, False, False]
 
 
 def test_twins_are_looked_up_each_and_merged_with_none():
@@ -84,10 +84,10 @@ def test_twins_are_looked_up_each_and_merged_with_none():
     """
     chip = sampled(L2Status(slow=1000, missed=0, shared=4, looked=250))
     looked = []
-    for chip.l2_sampled.has_twin in (False, True):
+    for chip.l2_sampled.splits_line in (False, True):
         for sm in range(4):
             before = chip.l2.looked_up
-            filled(chip, (sm, 4 + 100 * chip.l2_sampled.has_twin, 9000 * chip.l2_sampled.has_twin + sm))
+            filled(chip, (sm, 4 + 100 * chip.l2_sampled.splits_line, 9000 * chip.l2_sampled.splits_line + sm))
             looked.append(chip.l2.looked_up - before)
 
     assert looked == [4, 4, 0, 4, 4, 4, 4, 4]
@@ -97,7 +97,7 @@ def test_an_sm_looks_up_the_twin_of_a_request_that_is_on_its_way():
     """It waits for the same data, from DRAM, or for a hit of its own, where that is later."""
     chip = sampled(FROM_DRAM)
     filled(chip, (0, 4, 0))
-    before, chip.l2_sampled.has_twin = chip.l2.looked_up, True
+    before, chip.l2_sampled.splits_line = chip.l2.looked_up, True
 
     assert filled(chip, (0, 4, 100), (0, 4, 600)) == [690, 858]
     assert chip.l2.looked_up == before + 8
@@ -112,7 +112,7 @@ def test_a_copy_has_what_it_asks_twice_of_a_line_looked_up_twice(lines, looked):
     )
     chip = quiet(copy(0), figures=FIGURES, memory=memory, sms=4)
     chip.lsu.request = chip.lsu.base = chip.l2_sampled.status = 0
-    chip.l2_sampled.merged_credit, chip.l2_sampled.later_waiting = 4000, chip.l2_sampled.later
+    chip.l2_sampled.merged_credit, chip.l2_sampled.later_mergeable = 4000, chip.l2_sampled.later
     chip.lsu.read_lines(0, 100, 100)
 
     assert chip.l2.looked_up == looked
@@ -211,7 +211,7 @@ def test_later_requests_that_wait_are_counted():
     chip = sampled(L2Status(slow=1000, missed=0))
     filled(chip, (0, 4, 0), (1, 4, 100), (2, 4, 200))
 
-    assert (chip.l2_sampled.later_waiting, chip.l2_sampled.later) == (3, 4)
+    assert (chip.l2_sampled.later_mergeable, chip.l2_sampled.later) == (3, 4)
 
 
 def test_later_requests_that_do_not_wait_are_counted_too():
@@ -219,18 +219,18 @@ def test_later_requests_that_do_not_wait_are_counted_too():
     chip = sampled(L2Status(slow=1000, missed=0, shared=4))
     filled(chip, (0, 4, 0), (1, 4, 2000))
 
-    assert (chip.l2_sampled.later_waiting, chip.l2_sampled.later) == (1, 3)
+    assert (chip.l2_sampled.later_mergeable, chip.l2_sampled.later) == (1, 3)
 
 
 def test_a_merged_request_waits_its_turn_and_takes_none_of_the_l2_s_bandwidth():
     """An L2 of 1 byte a cycle, busy until 1000: all have a hit's latency after that; who is merged takes none of it."""
     chip = sampled(L2Status(slow=0, missed=0, looked=0), figures=FIGURES._replace(l2_bytes=1))
     chip.l2.arbiter.charge(READ, 0, 0, 1000)
-    chip.l2_sampled.later_waiting = chip.l2_sampled.later
+    chip.l2_sampled.later_mergeable = chip.l2_sampled.later
 
     assert filled(chip, (0, 4, 0)) == [1258]
     assert (chip.l2.arbiter.done[READ], chip.l2.looked_up) == (1_000_000, 0)
-    chip.l2_sampled.later_waiting = 0
+    chip.l2_sampled.later_mergeable = 0
 
     assert filled(chip, (0, 8, 0)) == [1258]
     assert (chip.l2.arbiter.done[READ], chip.l2.looked_up) == (1_128_000, 4)
@@ -266,7 +266,7 @@ def test_stored_lines_are_written_as_what_comes_displaces_them():
     """
     chip = sampled(IN_L2, figures=FIGURES._replace(l2_lines=16384))
 
-    assert (chip.l2_sampled.held_sectors, chip.l2_sampled.part_sectors) == (65536, 65536 // 256 + 1)
+    assert (chip.l2_sampled.held_sectors, chip.l2_sampled.chunk_sectors) == (65536, 65536 // 256 + 1)
     assert written(chip, 32768, stored=1) + written(chip, 32768) == 0
     assert written(chip, 32768) == pytest.approx(8192, abs=2 * 257 // 4)
     assert written(chip, 32768 - 2 * 257) < 257 // 4

@@ -122,7 +122,7 @@ def test_a_store_without_room_at_the_sm_s_port_holds_its_own_smsp_alone_but_for_
     """
     chip = quiet(figures=FIGURES)
 
-    assert queue(chip.mio, chip.width, 0, cycles=1, room=65) == 65
+    assert queue(chip.mio, chip.width, 0, cycles=1, port_room=65) == 65
     assert queue(chip.mio, chip.width, 5, cycles=1) == 68
     assert queue(chip.mio, 0, 5, cycles=1) == 6
     chip.lsu.fence(0)
@@ -134,8 +134,8 @@ def test_a_store_without_room_holds_no_store_of_another_smsp():
     chip = quiet(figures=FIGURES)
     written, own = COPY_WRITES * chip.sms, chip.width
 
-    assert queue(chip.mio, 0, 0, cycles=1, room=65, written=written, way=7) == 65
-    assert queue(chip.mio, own, 5, cycles=1, written=written) == 6
+    assert queue(chip.mio, 0, 0, cycles=1, port_room=65, copy_writes=written, port_path_cycles=7) == 65
+    assert queue(chip.mio, own, 5, cycles=1, copy_writes=written) == 6
     assert queue(chip.mio, 2 * own, 8, cycles=1) == 9
 
 

@@ -210,7 +210,7 @@ def test_a_copy_takes_its_cycles_of_the_data_stage_and_more_where_it_fills_lines
     core, stage, apart, leaves
 ):
     """It comes at 1; a load behind it comes at 3, 2 cycles later, and leaves when the data stage is free."""
-    found = landed(core, copy(0, apart=apart), lds(activity=0), memory=Memory([lines_of(1)]), copy_stage=stage)
+    found = landed(core, copy(0, lookup_penalty=apart), lds(activity=0), memory=Memory([lines_of(1)]), copy_stage=stage)
 
     assert found == [leaves - 1 + 23]
 
@@ -252,10 +252,10 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
     for _ in range(6):
         queue(chip.mio, chip.width, 0, cycles=100)
-    queue(chip.mio, 0, 0, cycles=1, room=10)
-    queue_copy(chip.mio, 0, 1, cycles=1, registers=3, beside=1)
+    queue(chip.mio, 0, 0, cycles=1, port_room=10)
+    queue_copy(chip.mio, 0, 1, cycles=1, registers=3, leaves_early=1)
 
-    assert chip.mio.room_again == 0
+    assert chip.mio.free_for_next == 0
 
 
 def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
@@ -263,18 +263,18 @@ def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
     chip = quiet(SPACED, figures=FIGURES._replace(**BETWEEN))
     collector = chip.mio.collector
     collector.port_user[collector.tensor], collector.port_free[collector.tensor] = 0, 30
-    waits = [collector.between_mma(0, 0, 5, 3, 5)]
+    waits = [collector.delay_by_predicted_mma(0, 0, 5, 3, 5)]
     chip.warps.home[0] = chip.width
-    waits.append(chip.mio.collector.between_mma(0, 0, 5, 3, 5))
+    waits.append(chip.mio.collector.delay_by_predicted_mma(0, 0, 5, 3, 5))
 
     assert waits[0] > waits[1] == 0
 
 
 def step_by_step(chip, code, at, registers):
-    """What ``between_mma`` says of a memory instruction ahead of ``code``, one instruction after another."""
+    """What ``delay_by_predicted_mma`` says of a memory instruction ahead of ``code``, one instruction after another."""
     collector = chip.mio.collector
     tensor, port = collector.tensor, collector.tensor // PORT_WIDTH
-    start, interval = max(at + 1, collector.mio_free[0]), collector.interval
+    start, interval = max(at + 1, collector.collector_free[0]), collector.interval
     read, left, free, time = start, registers, collector.port_free[tensor], at + collector.stall[0]
     if free > start:
         read, left = free + 1, left - collector.registers_an_mma
@@ -316,11 +316,11 @@ def test_mma_sync_that_are_passed_at_once_are_foreseen_as_one_after_another(code
     chip = quiet(instruction(SHARED, stall=2), *code, figures=FIGURES._replace(**BETWEEN))
     collector = chip.mio.collector
     tensor = collector.tensor
-    collector.port_user[tensor], collector.port_free[tensor], collector.mio_free[0] = 0, *busy
+    collector.port_user[tensor], collector.port_free[tensor], collector.collector_free[0] = 0, *busy
     for board, free in enumerate(boards):
         chip.warps.board[board] = free
 
-    assert chip.mio.collector.between_mma(0, 0, 5, registers, 5) == step_by_step(chip, code, 5, registers)
+    assert chip.mio.collector.delay_by_predicted_mma(0, 0, 5, registers, 5) == step_by_step(chip, code, 5, registers)
 
 
 def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_sync_follows(core):
@@ -438,10 +438,10 @@ def test_what_is_stored_next_waits_for_a_store_s_way_to_the_port_and_a_load_does
     chip, own = quiet(figures=FIGURES), quiet().width
     written = COPY_WRITES * chip.sms
 
-    assert queue(chip.mio, 0, 4, cycles=1, written=written, way=7) == 5
+    assert queue(chip.mio, 0, 4, cycles=1, copy_writes=written, port_path_cycles=7) == 5
     assert queue(chip.mio, own, 5, cycles=1) == 6
-    assert queue(chip.mio, own, 6, cycles=1, written=written, way=7) == 12
-    assert queue(chip.mio, 0, 7, cycles=1, written=written) == 19
+    assert queue(chip.mio, own, 6, cycles=1, copy_writes=written, port_path_cycles=7) == 12
+    assert queue(chip.mio, 0, 7, cycles=1, copy_writes=written) == 19
     assert queue(chip.mio, own, 8, cycles=1) == 20
 
 
@@ -558,7 +558,7 @@ def test_a_copy_whose_lines_are_of_one_class_is_looked_up_a_cycle_longer_and_so_
     def begins(apart, copies_of_groups):
         number, code = 0, []
         for copies in copies_of_groups:
-            code += [copy(fetch, apart=apart, activity=0) for fetch in range(number, number + copies)]
+            code += [copy(fetch, lookup_penalty=apart, activity=0) for fetch in range(number, number + copies)]
             code.append(instruction(COMMIT))
             number += copies
         found = landed(core, *code, memory=memory)
@@ -663,8 +663,8 @@ def test_a_copy_that_waits_holds_loads_of_every_smsp():
     chip.lsu.request = 0
     begins = []
     for at in range(3):
-        leaves = queue_copy(chip.mio, 0, at, cycles=1, until=begins[-1] if begins else 0, beside=1)
-        begins.append(chip.lsu.look_up_tags(0, leaves, chip.lsu.tags()))
+        leaves = queue_copy(chip.mio, 0, at, cycles=1, until=begins[-1] if begins else 0, leaves_early=1)
+        begins.append(chip.lsu.reserve_lookup(0, leaves, chip.lsu.lookup_cycles()))
 
     assert begins == [1, 9, 17]
     assert queue(chip.mio, chip.width, 5, cycles=1) == 10
@@ -719,7 +719,7 @@ def test_a_barrier_waits_for_no_copy_and_a_load_behind_it_until_the_last_one_com
     The barrier issues behind them, at 6 or 7, and takes 22 cycles. A load that issues then has its address read, which
     is free 5 cycles later, and leaves when the last copy comes to its look-up, or the end of the group has been there.
     """
-    code = [copy(number, apart=apart) for number in range(6)] + [instruction(COMMIT)] * ends
+    code = [copy(number, lookup_penalty=apart) for number in range(6)] + [instruction(COMMIT)] * ends
     requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(6)]
     memory = Memory(requests, statuses=[IN_L2] * 6, simulates_l2=False)
     barrier = {"barrier_base": 20, "barrier_per_warp": 2}
@@ -755,7 +755,7 @@ def test_a_memory_instruction_delays_the_mma_sync_behind_one_that_is_fed_when_it
     It takes 100 hundredths, and is collected at 2, while the first mma.sync of 6 cycles is fed: the next one issues at
     7. Where the tensor core rests in between, later ones are as far apart as ever.
     """
-    assert issues(core, SIX, lds(takes=100), *behind) == issued
+    assert issues(core, SIX, lds(mma_hundredths=100), *behind) == issued
 
 
 def test_a_memory_instruction_delays_the_mma_sync_that_issues_before_its_registers_are_read_and_is_fed_then(core):
@@ -766,7 +766,7 @@ def test_a_memory_instruction_delays_the_mma_sync_that_issues_before_its_registe
     wide = lds(registers=5)
 
     def found(takes):
-        code = [wide, wide._replace(takes=takes, stall=7), SIX, SIX, SIX]
+        code = [wide, wide._replace(mma_hundredths=takes, stall=7), SIX, SIX, SIX]
         return issues(core, *code)
 
     assert found(0) == [0, 1, 8, 14, 20]
@@ -775,7 +775,7 @@ def test_a_memory_instruction_delays_the_mma_sync_that_issues_before_its_registe
 
 def test_more_memory_instructions_than_are_remembered_cost_no_more_than_those_that_are(core):
     """Of 80 loads before the first mma.sync none is read beside it: it and the next one are 6 cycles apart."""
-    found = issues(core, *[lds(takes=100)] * 80, HALF._replace(stall=300), SIX, SIX)
+    found = issues(core, *[lds(mma_hundredths=100)] * 80, HALF._replace(stall=300), SIX, SIX)
 
     assert found[-1] - found[-2] == 6
 
@@ -909,12 +909,12 @@ def test_registers_are_read_in_the_gaps_of_another_warps_mma_sync(since, waits):
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=load_machine("h200"))
     tensor = chip.mio.collector.tensor
     for at in (100, 106):
-        chip.smsp.take(tensor, at)
+        chip.smsp.log_take(tensor, at)
     chip.mio.collector.port_user[tensor] = 1
 
-    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 3) == waits
-    assert chip.mio.collector.beside_issued(0, 2, 100 + since, 0) == 0
-    assert chip.mio.collector.beside_issued(0, 1, 100 + since, 3) == 0, (
+    assert chip.mio.collector.delay_by_issued_mma(0, 2, 100 + since, 3) == waits
+    assert chip.mio.collector.delay_by_issued_mma(0, 2, 100 + since, 0) == 0
+    assert chip.mio.collector.delay_by_issued_mma(0, 1, 100 + since, 3) == 0, (
         "its own mma.sync do not hold a warp's registers up"
     )
 
@@ -923,10 +923,10 @@ def test_a_machine_whose_gaps_are_not_known_reads_registers_as_without_mma_sync(
     chip = quiet(instruction(PIPE, pipe="tensor core", interval=6), machine=A100)
     tensor = chip.mio.collector.tensor
     for at in (100, 106):
-        chip.smsp.take(tensor, at)
+        chip.smsp.log_take(tensor, at)
     chip.mio.collector.port_user[tensor] = 1
 
-    assert chip.mio.collector.beside_issued(0, 2, 112, 3) == 0
+    assert chip.mio.collector.delay_by_issued_mma(0, 2, 112, 3) == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 32)), min_size=1, max_size=60))
@@ -940,10 +940,10 @@ def test_the_data_stage_is_never_in_two_places(requests):
     for smsp, gap, wavefronts in requests:
         now += gap
         leaves = queue(chip.mio, smsp * chip.width, now, cycles=max(1, wavefronts))
-        assert chip.mio.collected > max(now, last[smsp])
-        last[smsp] = chip.mio.collected
+        assert chip.mio.smsp_exit > max(now, last[smsp])
+        last[smsp] = chip.mio.smsp_exit
         free = [
-            cycle for cycle in range(chip.mio.collected, chip.mio.collected + 33 + len(taken)) if cycle not in taken
+            cycle for cycle in range(chip.mio.smsp_exit, chip.mio.smsp_exit + 33 + len(taken)) if cycle not in taken
         ]
         assert leaves == free[0]
         taken.update(free[: max(1, wavefronts)])

@@ -43,7 +43,7 @@ def test_arithmetic_takes_time_of_an_mma_that_is_being_fed(core, percent, second
     cycles: of twice 50 or 70 per cent one, of twice 100 two. One of the uniform pipe costs none.
     """
     assert A100.tensor["m16n8k16.f16.f32"].interval == 8
-    mma, busy = instruction(PIPE, pipe="tensor core"), instruction(PIPE, pipe="alu", takes=percent)
+    mma, busy = instruction(PIPE, pipe="tensor core"), instruction(PIPE, pipe="alu", mma_hundredths=percent)
     figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
     ran = execute(core, ([mma, busy, busy, instruction(PIPE, pipe="uniform"), mma], 1), figures=figures)
 

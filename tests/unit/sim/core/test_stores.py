@@ -5,7 +5,7 @@ from doubles.by_hand import Memory, execute, lds, quiet, store
 from doubles.published import H200
 
 from gpusim.sim.columns import column
-from gpusim.sim.core.constants import CODE_WIDTH, WAITING, WARP_WIDTH
+from gpusim.sim.core.constants import CODE_WIDTH, WAITING_STORES, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -135,7 +135,7 @@ def test_the_port_passes_what_finds_room_behind_it():
     passed = []
     for _ in range(3):
         chip.stores.store(0, 0, 0, 4)
-        passed.append((chip.stores.passed[0] // 1000, chip.stores.store_free[0] // 1000))
+        passed.append((chip.stores.port_exit[0] // 1000, chip.stores.store_free[0] // 1000))
 
     assert passed == [(0, 4), (4, 8), (20, 20)]
 
@@ -144,11 +144,11 @@ def test_no_more_stores_wait_than_have_places():
     """Of stores of a sector, one in 5 cycles, 127 wait behind the first, and the next one until that is taken."""
     chip = quiet(figures=SIMPLE._replace(l2_store_port_bytes=1 << 16), share=10, memory=Memory(simulates_l2=False))
     passed = []
-    for _ in range(WAITING + 1):
+    for _ in range(WAITING_STORES + 1):
         chip.stores.store(0, 0, 0, 1)
-        passed.append(chip.stores.passed[0] // 1000)
+        passed.append(chip.stores.port_exit[0] // 1000)
 
-    assert passed == [0] * (WAITING) + [5]
+    assert passed == [0] * (WAITING_STORES) + [5]
 
 
 def test_a_warp_leaves_when_its_stores_have_passed_the_port(core):
