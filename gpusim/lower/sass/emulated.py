@@ -42,6 +42,8 @@ MODIFIERS: Final[dict[str, frozenset[str]]] = {
     "SHFL": frozenset({"IDX", "UP", "DOWN", "BFLY"}),
     **dict.fromkeys(("VOTE", "VOTEU"), frozenset({"ALL", "ANY", "EQ"})),
     "CS2R": frozenset({"32"}),
+    "F2F": frozenset({"F16", "BF16", "F32", "FTZ", "RM", "RP", "RZ"}),
+    "MUFU": frozenset({"COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH"}),
     "DEPBAR": frozenset({"LE"}),
     **dict.fromkeys(("MOV", "UMOV", "SEL", "USEL", "VIADD", "IABS", "R2UR", "S2R", "S2UR", "EXIT"), frozenset()),
     **dict.fromkeys(("POPC", "UPOPC", "BREV", "UBREV", "BSSY", "BSYNC", "BREAK", "R2P"), frozenset()),

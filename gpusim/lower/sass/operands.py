@@ -38,8 +38,8 @@ class Register:
     def __str__(self) -> str:
         zero = URZ if self.uniform else RZ
         name = ("U" if self.uniform else "") + ("RZ" if self.number == zero else f"R{self.number}")
-        name += (".reuse" if self.reuse else "") + self.suffix
-        return self.sign + (f"|{name}|" if self.absolute else name)
+        name = f"|{name}|" if self.absolute else name
+        return self.sign + name + (".reuse" if self.reuse else "") + self.suffix
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,45 +62,73 @@ class Immediate:
 
     Attributes:
         value: Its bits.
-        kind: How the text shows them: unsigned or signed 32-bit integer, float, or two halves.
+        kind: What they are: an unsigned or signed 32-bit integer, an f32, the high word of an f64 (its low word is 0),
+            or two halves in f16 or bf16. The text shows the half in the high bits first.
     """
 
     value: int
-    kind: Literal["integer", "signed", "float", "halves"] = "integer"
+    kind: Literal["integer", "signed", "float", "double", "halves", "bf16s"] = "integer"
 
     def __str__(self) -> str:
         if self.kind == "float":
-            return _float_text(struct.unpack("<f", struct.pack("<I", self.value & 0xFFFFFFFF))[0])
+            return _f32_text(self.value)
+        if self.kind == "double":
+            high = self.value & 0xFFFFFFFF
+            return _float_text(struct.unpack("<d", struct.pack("<2I", 0, high))[0], high >> 19 & 1, high >> 31)
         if self.kind == "halves":
-            low, high = struct.unpack("<2e", struct.pack("<I", self.value & 0xFFFFFFFF))
-            return f"{_float_text(high)}, {_float_text(low)}"
+            halves = self.value >> 16 & 0xFFFF, self.value & 0xFFFF
+            return ", ".join(
+                _float_text(struct.unpack("<e", struct.pack("<H", one))[0], one >> 9 & 1, one >> 15) for one in halves
+            )
+        if self.kind == "bf16s":
+            return f"{_f32_text(self.value & 0xFFFF0000)}, {_f32_text(self.value << 16)}"
         return hex(self.value - (1 << 32) if self.kind == "signed" and self.value >> 31 else self.value)
 
 
-def _float_text(value: float) -> str:
+LONG_FROM = 1e9
+"""Magnitude from which a disassembly shows all digits."""
+
+
+def _f32_text(bits: int) -> str:
+    bits &= 0xFFFFFFFF
+    return _float_text(struct.unpack("<f", struct.pack("<I", bits))[0], bits >> 22 & 1, bits >> 31)
+
+
+def _float_text(value: float, quiet: int, negative: int) -> str:
     if value != value:  # noqa: PLR0124  (only a NaN differs from itself)
-        return "+QNAN"
+        return f"{'-' if negative else '+'}{'Q' if quiet else 'S'}NAN"
     if value in (float("inf"), float("-inf")):
         return "+INF" if value > 0 else "-INF"
-    return f"{value:.20g}"
+    return f"{value:.20e}" if abs(value) >= LONG_FROM else f"{value:.20g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A word of a constant bank, at byte ``offset`` plus the index register."""
+    """
+    A word of a constant bank, at byte ``offset`` plus the index register.
+
+    Attributes:
+        bank: Number of the bank.
+        offset: Byte offset in the bank.
+        index: Register that is added to the offset.
+        sign: "", "-" (negated) or "~" (inverted).
+        absolute: The operand is the constant's absolute value.
+        suffix: The halves that are taken, such as ".H0_H0".
+    """
 
     bank: int
     offset: int
     index: Register | None = None
     sign: Literal["", "-", "~"] = ""
     absolute: bool = False
+    suffix: str = ""
 
     def __str__(self) -> str:
         inside = hex(self.offset)
         if self.index is not None and self.index.number != RZ:
             inside = str(self.index) + (f"+{inside}" if self.offset else "")
         name = f"c[{self.bank:#x}][{inside}]"
-        return self.sign + (f"|{name}|" if self.absolute else name)
+        return self.sign + (f"|{name}|" if self.absolute else name) + self.suffix
 
 
 @dataclass(frozen=True, slots=True)

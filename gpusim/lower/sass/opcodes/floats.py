@@ -1,7 +1,6 @@
-"""The regular opcodes of floating-point numbers and of conversions."""
+"""The regular opcodes of f32 and f64, and of conversions between formats."""
 
-from gpusim.lower.sass.opcodes.irregular import plain
-from gpusim.lower.sass.opcodes.regular import COMBINATIONS, NO_C, Arithmetic
+from gpusim.lower.sass.opcodes.regular import COMBINATIONS, NO_C, Arithmetic, second_source
 from gpusim.lower.sass.operands import RZ
 from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
 
@@ -9,64 +8,52 @@ FLOAT_COMPARISONS = (
     *("F", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM"),
     *("NAN", "LTU", "EQU", "LEU", "GTU", "NEU", "GEU", "T"),
 )
+DOUBLE_COMPARISONS = ("MIN", *FLOAT_COMPARISONS[1:-1], "MAX")
 ROUNDINGS = ("", "RM", "RP", "RZ")
 INTEGER_ROUNDINGS = ("", "FLOOR", "CEIL", "TRUNC")
+FORMATS = ("INVALID0", "F16", "F32", "F64", "BF16", "INVALID5", "INVALID6", "INVALID7")
+INTEGER_BITS = ("8", "16", "32", "64")
+
+
+def _rounding(w: Word) -> list[str]:
+    return optional(ROUNDINGS[w.bits(78, 2)])
+
+
+def _ftz(w: Word) -> list[str]:
+    return when(w.flag(80), "FTZ")
 
 
 def _fsetp(w: Word) -> list[str]:
-    return [FLOAT_COMPARISONS[w.bits(76, 4)], *when(w.flag(80), "FTZ"), COMBINATIONS[w.bits(74, 2)]]
+    return [FLOAT_COMPARISONS[w.bits(76, 4)], *_ftz(w), COMBINATIONS[w.bits(74, 2)]]
+
+
+def _dsetp(w: Word) -> list[str]:
+    return [DOUBLE_COMPARISONS[w.bits(76, 4)], COMBINATIONS[w.bits(74, 2)]]
+
+
+def _fset(w: Word) -> list[str]:
+    return ["BF", *_fsetp(w)]
+
+
+def _fmnmx(w: Word) -> list[str]:
+    return [*_ftz(w), *when(w.flag(81), "NAN"), *when(w.flag(82), "XORSIGN")]
 
 
 def _float(w: Word) -> list[str]:
-    return [*when(w.flag(80), "FTZ"), *optional(ROUNDINGS[w.bits(78, 2)]), *when(w.flag(77), "SAT")]
+    flush = ("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1]
+    return [*optional(flush), *_rounding(w), *when(w.flag(77), "SAT")]
 
 
 def _f2fp(w: Word) -> list[str]:
-    kind, what = when(w.flag(76), "BF16"), "MERGE_C" if w.flag(78) else "PACK_AB"
-    return [*kind, what] if w.architecture < 89 else [*(kind or ["F16"]), "F32", what]
-
-
-def _i2f(w: Word) -> list[str]:
-    source = ("8", "16", "32", "64")[w.bits(84, 2)]
-    sign = "S" if w.flag(74) else "U"
-    return [
-        *when(w.bits(75, 2) != 2, ("INVALID0", "F16", "", "F64")[w.bits(75, 2)]),
-        *when(sign + source != "S32", sign + source),
-        *optional(ROUNDINGS[w.bits(78, 2)]),
-    ]
-
-
-def _f2i(w: Word) -> list[str]:
-    result = ("8", "16", "32", "64")[w.bits(75, 2)]
-    sign = "S" if w.flag(72) else "U"
-    return [
-        *when(w.flag(80), "FTZ"),
-        *when(sign + result != "S32", sign + result),
-        *optional(INTEGER_ROUNDINGS[w.bits(78, 2)]),
-        *when(w.flag(77), "NTZ"),
-    ]
-
-
-def _i2fp(w: Word) -> list[str]:
-    source = ("8", "16", "32", "64")[w.bits(84, 2)]
-    return ["F32", f"{'S' if w.flag(74) else 'U'}{source}", *optional(ROUNDINGS[w.bits(78, 2)])]
-
-
-def _f2ip(w: Word) -> list[str]:
-    return ["S8" if w.flag(76) else "U8", "F32", *when(w.flag(74), "NTZ"), *when(w.flag(75), "RELU")]
-
-
-MUFU = ("COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH")
-
-
-def _hadd2(w: Word) -> list[str]:
-    return when(w.flag(78), "F32")
-
-
-def _hmma(w: Word) -> list[str]:
-    shape = {0: "1688", 1: "16816"}[w.bits(75, 1)]
-    kind = {0: [], 1: ["BF16"], 2: ["TF32"]}[w.bits(82, 2)]
-    return [shape, "F32" if w.flag(76) else "F16", *kind]
+    """Return the modifiers of F2FP. From sm_89 on they name both formats."""
+    what = "MERGE_C" if w.flag(78) else "PACK_AB"
+    limits = [*when(w.flag(77), "SATFINITE"), *when(w.flag(75), "RELU")]
+    rounding = {0: [], 3: ["RZ"]}.get(w.bits(79, 2))
+    if rounding is None:
+        raise UnknownOpcode(f"F2FP rounding {w.bits(79, 2)} is not known")
+    bf16 = w.flag(76)
+    formats = when(bf16, "BF16") if w.architecture < 89 else ["BF16" if bf16 else "F16", "F32"]
+    return [*limits, *formats, what, *rounding]
 
 
 def _f2fp_roles(w: Word) -> str:
@@ -78,43 +65,79 @@ def _f2fp_roles(w: Word) -> str:
     return "d b c"
 
 
+def _f2f(w: Word) -> list[str]:
+    return [*_ftz(w), FORMATS[w.bits(75, 3)], FORMATS[w.bits(84, 3)], *_rounding(w)]
+
+
+def _frnd(w: Word) -> list[str]:
+    name = FORMATS[w.bits(75, 3)]
+    if w.bits(84, 3) != w.bits(75, 3):
+        raise UnknownOpcode("FRND to another format is not known")
+    return [*_ftz(w), *when(name != "F32", name), *optional(INTEGER_ROUNDINGS[w.bits(78, 2)])]
+
+
+def _integer(w: Word, sign: int, size: int) -> str:
+    return f"{'S' if w.flag(sign) else 'U'}{INTEGER_BITS[w.bits(size, 2)]}"
+
+
+def _i2f(w: Word) -> list[str]:
+    source, result = _integer(w, 74, 84), FORMATS[w.bits(75, 3)]
+    return [*when(result != "F32", result), *when(source != "S32", source), *_rounding(w)]
+
+
+def _f2i(w: Word) -> list[str]:
+    result, source = _integer(w, 72, 75), FORMATS[w.bits(84, 3)]
+    return [
+        *_ftz(w),
+        *when(result != "S32", result),
+        *when(source != "F32", source),
+        *optional(INTEGER_ROUNDINGS[w.bits(78, 2)]),
+        *when(w.flag(77), "NTZ"),
+    ]
+
+
+def _i2fp(w: Word) -> list[str]:
+    return ["F32", _integer(w, 74, 84), *_rounding(w)]
+
+
+def _f2ip(w: Word) -> list[str]:
+    return ["S8" if w.flag(76) else "U8", "F32", *when(w.flag(74), "NTZ"), *when(w.flag(75), "RELU")]
+
+
+MUFU = ("COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH")
+
+
+def _mufu(w: Word) -> list[str]:
+    """Return function and format of MUFU. Up to sm_89 bit 73 says F16, on sm_90 bit 72 does and bit 73 says BF16."""
+    if w.architecture < 90:
+        return [MUFU[w.bits(74, 4)], *when(w.flag(73), "F16")]
+    return [MUFU[w.bits(74, 4)], *optional(("", "F16", "BF16", "INVALID3")[w.bits(72, 2)])]
+
+
 FLOAT_OPCODES: dict[int, Arithmetic] = {
-    0x008: Arithmetic("FSEL", "d a b x", sign="-", absolute=True, values="float"),
-    0x009: Arithmetic("FMNMX", "d a b x", lambda w: when(w.flag(80), "FTZ"), "-", absolute=True, values="float"),
+    0x008: Arithmetic("FSEL", "d a b x", _ftz, sign="-", absolute=True, values="float"),
+    0x009: Arithmetic("FMNMX", "d a b x", _fmnmx, "-", absolute=True, values="float"),
+    0x00A: Arithmetic("FSET", "d a b x", _fset, "-", absolute=True, values="float"),
     0x00B: Arithmetic("FSETP", "p q a b x", _fsetp, "-", absolute=True, values="float"),
     0x020: Arithmetic("FMUL", "d a b", _float, "-", absolute=True, values="float", idle=4 << 84),
-    0x021: Arithmetic(
-        "FADD",
-        lambda w: "d a c" if w.bits(9, 3) in (2, 3, 7) else "d a b",
-        _float,
-        "-",
-        absolute=True,
-        values="float",
-        adder=True,
-    ),
-    0x023: Arithmetic("FFMA", "d a b c", _float, "-", values="float"),
-    0x030: Arithmetic(
-        "HADD2",
-        lambda w: "d a c" if w.bits(9, 3) in (2, 3, 7) else "d a b",
-        _hadd2,
-        "-",
-        values="halves",
-        swizzled=True,
-        adder=True,
-    ),
-    0x031: Arithmetic("HFMA2", "d a b c", plain, "-", values="halves", swizzled=True),
-    0x032: Arithmetic("HMUL2", "d a b", plain, "-", values="halves", swizzled=True),
-    0x035: Arithmetic("HFMA2", "d a b c", lambda _: ["MMA"], "-", values="halves", swizzled=True),
-    0x03C: Arithmetic("HMMA", "d a b c", _hmma),
+    0x021: Arithmetic("FADD", second_source("d a b"), _float, "-", absolute=True, values="float", adder=True),
+    0x023: Arithmetic("FFMA", "d a b c", _float, "-", absolute=True, values="float"),
+    0x028: Arithmetic("DMUL", "d a b", _rounding, "-", absolute=True, values="double"),
+    0x029: Arithmetic("DADD", "d a c", _rounding, "-", absolute=True, values="double"),
+    0x02A: Arithmetic("DSETP", second_source("p q a b x"), _dsetp, "-", absolute=True, values="double", adder=True),
+    0x02B: Arithmetic("DFMA", "d a b c", _rounding, "-", absolute=True, values="double"),
     0x03E: Arithmetic("F2FP", _f2fp_roles, _f2fp, values="float", idle=NO_C),
-    0x040: Arithmetic("HMNMX2", "d a b x", values="halves", swizzled=True),
     0x043: Arithmetic("F2IP", "d a b c", _f2ip, values="float"),
     0x045: Arithmetic("I2FP", "d b", _i2fp, idle=1 << 76),
-    0x104: Arithmetic("F2F", "d b", lambda _: ["F16", "F32"], values="float", idle=1 << 75 | 2 << 84),
-    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, idle=2 << 84),
+    0x102: Arithmetic("FCHK", "p a b", sign="-", absolute=True, values="float"),
+    0x104: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="float", upper=True),
+    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="float", upper=True),
     0x106: Arithmetic("I2F", "d b", _i2f),
-    0x108: Arithmetic("MUFU", "d b", lambda w: [MUFU[w.bits(74, 4)]], "-", absolute=True, values="float"),
-    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, idle=3 << 84),
+    0x107: Arithmetic("FRND", "d b", _frnd, "-", absolute=True, values="float", upper=True),
+    0x108: Arithmetic("MUFU", "d b", _mufu, "-", absolute=True, values="float", upper=True),
+    0x110: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="double", upper=True),
+    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="double", upper=True),
     0x112: Arithmetic("I2F", "d b", _i2f),
+    0x113: Arithmetic("FRND", "d b", _frnd, "-", absolute=True, values="double"),
 }
-"""Regular floating-point opcodes and conversions by bits 0 to 8."""
+"""Regular opcodes of f32 and f64, and conversions, by bits 0 to 8."""

@@ -13,7 +13,7 @@ from gpusim.lower.sass.opcodes.regular import (
     Arithmetic,
 )
 from gpusim.lower.sass.operands import PT, RZ
-from gpusim.lower.sass.words import Modifiers, Word, when
+from gpusim.lower.sass.words import Modifiers, UnknownOpcode, Word, when
 
 COMPARISONS = ("F", "LT", "EQ", "LE", "GT", "NE", "GE", "T")
 
@@ -47,11 +47,11 @@ def _imad(w: Word) -> list[str]:
         return signed
     if form in (1, 2, 3) and b == RZ:
         return ["MOV", *signed]
-    if form == 4 and immediate == 1 and w.flag(73):
-        return ["IADD"]
+    if form == 4 and immediate == 1:
+        return ["IADD", *signed]
     # nvdisasm does not write a shift by 16, which converts bf16 to f32, as SHL.
-    if form == 4 and c_is_zero and immediate.bit_count() == 1 and immediate != 1 << 16 and not w.flag(73):
-        return ["SHL", "U32"]
+    if form == 4 and c_is_zero and immediate.bit_count() == 1 and immediate != 1 << 16:
+        return ["SHL", *signed]
     return signed
 
 
@@ -97,6 +97,27 @@ def _unsigned(bit: int) -> Modifiers:
     return lambda w: when(not w.flag(bit), "U32")
 
 
+def _wraps(w: Word) -> list[str]:
+    return when(w.flag(75), "W")
+
+
+def _sgxt(w: Word) -> list[str]:
+    return [*_wraps(w), *when(not w.flag(73), "U32")]
+
+
+def _vabsdiff4(w: Word) -> list[str]:
+    return [*when(not w.flag(73), "U8"), *when(w.flag(75), "ACC")]
+
+
+def _idp(w: Word) -> list[str]:
+    """Return the modifiers of IDP: four products of bytes, or two of a's halves with b's low or high bytes."""
+    kind = {0: ["4A"], 1: ["2A", "LO"], 3: ["2A", "HI"]}.get(w.bits(76, 2))
+    if kind is None:
+        raise UnknownOpcode("IDP.4A.HI is not known")
+    first = "8" if kind == ["4A"] else "16"
+    return [*kind, ("S" if w.flag(73) else "U") + first, "S8" if w.flag(74) else "U8"]
+
+
 def _isetp_roles(w: Word) -> str:
     return "p q a b x z" if w.flag(72) else "p q a b x"
 
@@ -117,13 +138,16 @@ INTEGER_OPCODES: dict[int, Arithmetic] = {
     ),
     0x012: Arithmetic("LOP3", "?p d a b c k x", _lop, fields={"k": (72, 8)}),
     0x013: Arithmetic("IABS", "d b"),
+    0x014: Arithmetic("VABSDIFF", "d ?p a b c", _unsigned(73)),
+    0x015: Arithmetic("VABSDIFF4", "d ?p a b c", _vabsdiff4),
     0x016: Arithmetic("PRMT", "d a b c", _prmt),
     0x017: Arithmetic("IMNMX", "d a b x", _unsigned(73), values="signed"),
     0x019: Arithmetic("SHF", "d a b c", _shf),
-    0x01A: Arithmetic("SGXT", "d a b", _unsigned(73)),
-    0x01B: Arithmetic("BMSK", "d a b"),
+    0x01A: Arithmetic("SGXT", "d a b", _sgxt),
+    0x01B: Arithmetic("BMSK", "d a b", _wraps),
     0x024: _product("IMAD", _low_multiply_roles, _imad, idle=NO_CARRY_IN | NO_PREDICATE),
     0x025: _product("IMAD", _multiply_roles, _long_multiply("WIDE")),
+    0x026: Arithmetic("IDP", "d a b c", _idp, "-", signed_sources="c"),
     0x027: _product("IMAD", _multiply_roles, _long_multiply("HI")),
     0x036: Arithmetic("VIADD", "d a b", sign="-"),
     0x046: Arithmetic("VIADDMNMX", "d a b c x", _unsigned(72), "-", signed_sources="b"),
@@ -142,7 +166,8 @@ INTEGER_OPCODES: dict[int, Arithmetic] = {
     0x092: Arithmetic("ULOP3", "?p d a b c k x", _lop, fields={"k": (72, 8)}, uniform=True),
     0x096: Arithmetic("UPRMT", "d a b c", _prmt, uniform=True),
     0x099: Arithmetic("USHF", "d a b c", _shf, uniform=True),
-    0x09B: Arithmetic("UBMSK", "d a b", uniform=True),
+    0x09A: Arithmetic("USGXT", "d a b", _sgxt, uniform=True),
+    0x09B: Arithmetic("UBMSK", "d a b", _wraps, uniform=True),
     0x0A4: _product("UIMAD", _low_multiply_roles, _imad, idle=NO_CARRY_IN | NO_PREDICATE, uniform=True),
     0x0A5: _product("UIMAD", _multiply_roles, _long_multiply("WIDE"), uniform=True),
     0x0BD: Arithmetic("UFLO", "d b", _flo, uniform=True, idle=NO_PREDICATE),

@@ -15,7 +15,7 @@ from gpusim.lower.sass.opcodes.irregular import plain
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.lower.sass.words import Modifiers, Operation, UnknownOpcode, Word
 
-ValueKind: TypeAlias = Literal["integer", "signed", "float", "halves"]
+ValueKind: TypeAlias = Literal["integer", "signed", "float", "double", "halves", "bf16s"]
 Roles: TypeAlias = str | Callable[[Word], str]
 
 
@@ -31,9 +31,10 @@ class Arithmetic:
         sign: Meaning of the sources' negation bits: "-" negates, "-x" negates but inverts under .X, "" means that the
             bits belong to other fields.
         signed_sources: Roles of the sources that have a negation bit.
-        values: How an immediate is written.
+        values: How an immediate is written, or a function that says it of a word.
         absolute: The sources have absolute-value bits.
         swizzled: The sources are pairs of halves, with fields that select halves.
+        upper: Bit 60 says that source b is the upper half of its register.
         fields: Lowest bit and width of role ``k``.
         uniform: The opcode works on the uniform register file.
         adder: The opcode is a sum, whose second source takes the third slot's reuse bit.
@@ -44,9 +45,10 @@ class Arithmetic:
     roles: Roles
     modifiers: Modifiers = plain
     sign: str = ""
-    values: ValueKind = "integer"
+    values: ValueKind | Callable[[Word], ValueKind] = "integer"
     absolute: bool = False
     swizzled: bool = False
+    upper: bool = False
     signed_sources: str = "abc"
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
     uniform: bool = False
@@ -79,8 +81,17 @@ IMMEDIATES, CONSTANTS = (2, 4), (3, 5)
 UNIFORM_SOURCES = (6, 7)
 """Forms in which bits 32 to 63 hold a uniform register."""
 
+SELECTOR_AT = {24: 74, 32: 60, 64: 81}
+"""Lowest bit of a source's half selector, by the lowest bit of the source."""
+
 PREDICATE_DESTINATIONS = {"p": 81, "q": 84}
 PREDICATE_SOURCES = {"x": (87, 90), "y": (77, 80), "z": (68, 71)}
+
+
+def second_source(roles: str) -> Callable[[Word], str]:
+    """Return a function that names the second source b, or c in the forms that swap the slots."""
+    swapped = roles.replace("b", "c")
+    return lambda w: swapped if w.bits(9, 3) in SWAPPED else roles
 
 
 def decode_regular(word: Word, table: Mapping[int, Arithmetic]) -> Operation | None:
@@ -142,12 +153,13 @@ def _source(word: Word, entry: Arithmetic, role: str) -> SassOperand:
         negated, absolute = (84, 83) if entry.swizzled else (75, 74)
         return _register(word, entry, role, 64, reuse, negated=negated, absolute=absolute)
     if form in IMMEDIATES:
-        return Immediate(word.bits(32, 32), entry.values)
+        return Immediate(word.bits(32, 32), entry.values(word) if callable(entry.values) else entry.values)
     if form in CONSTANTS:
         if word.flag(91) != entry.uniform:
             raise UnknownOpcode("a constant bank chosen by a uniform register is not decoded")
         sign, absolute_value = _sign(word, entry, role, 63), _absolute(word, entry, 62)
-        return Constant(word.bits(54, 5), word.bits(40, 14) * 4, None, sign, absolute_value)
+        suffix = _half_selector(word, entry, 32)
+        return Constant(word.bits(54, 5), word.signed(40, 14) * 4, None, sign, absolute_value, suffix)
     uniform = entry.uniform or form in UNIFORM_SOURCES
     return _register(word, entry, role, 32, reuse, negated=63, absolute=62, uniform=uniform)
 
@@ -164,17 +176,24 @@ def _register(
     uniform: bool | None = None,
 ) -> Register:
     in_uniform_file = entry.uniform if uniform is None else uniform
-    suffix = ""
-    if entry.swizzled:
-        suffix = ("", ".F32", ".H0_H0", ".H1_H1")[word.bits({24: 74, 32: 60, 64: 81}[low], 2)]
     return Register(
         word.bits(low, 6 if in_uniform_file else 8),
         in_uniform_file,
         _sign(word, entry, role, negated),
         _absolute(word, entry, absolute),
         word.flag(reuse),
-        suffix,
+        _half_selector(word, entry, low),
     )
+
+
+def _half_selector(word: Word, entry: Arithmetic, low: int) -> str:
+    """Return which halves of a pair a source takes, given the lowest bit of its field."""
+    if entry.upper:
+        return ".H1" if word.flag(SELECTOR_AT[32]) else ""
+    if not entry.swizzled:
+        return ""
+    selected: str = ("", ".F32", ".H0_H0", ".H1_H1")[word.bits(SELECTOR_AT[low], 2)]
+    return selected
 
 
 def _sign(word: Word, entry: Arithmetic, role: str, bit: int) -> Literal["", "-", "~"]:

@@ -2,6 +2,7 @@
 
 from gpusim.lower.sass.opcodes.control import CONTROL_OPCODES
 from gpusim.lower.sass.opcodes.floats import FLOAT_OPCODES
+from gpusim.lower.sass.opcodes.half import HALF_OPCODES
 from gpusim.lower.sass.opcodes.integer import INTEGER_OPCODES
 from gpusim.lower.sass.opcodes.irregular import Irregular
 from gpusim.lower.sass.opcodes.memory import MEMORY_OPCODES
@@ -13,7 +14,7 @@ from gpusim.lower.sass.words import Operation, UnknownOpcode, Word
 IRREGULAR = {**MEMORY_OPCODES, **CONTROL_OPCODES, **WARP_OPCODES}
 """Irregular opcodes by bits 0 to 11."""
 
-REGULAR = {**INTEGER_OPCODES, **FLOAT_OPCODES}
+REGULAR = {**INTEGER_OPCODES, **FLOAT_OPCODES, **HALF_OPCODES}
 """Regular opcodes by bits 0 to 8."""
 
 VOTES = ("VOTE", "VOTEU")

@@ -15,6 +15,7 @@ WRITTEN = {
     "R63": Register(URZ),
     "-R4.reuse": Register(4, sign="-", reuse=True),
     "~R4.H0_H0": Register(4, sign="~", suffix=".H0_H0"),
+    "|R4|.reuse.H1_H1": Register(4, absolute=True, reuse=True, suffix=".H1_H1"),
     "-|R4|": Register(4, sign="-", absolute=True),
     "PT": Predicate(PT),
     "!UP2": Predicate(2, uniform=True, inverted=True),
@@ -24,6 +25,7 @@ WRITTEN = {
     "c[0x3][0x10]": Constant(3, 0x10, Register(RZ)),
     "c[0x3][0x0]": Constant(3, 0, Register(RZ)),
     "-c[0x0][R4+0x8]": Constant(0, 8, R4, sign="-"),
+    "-c[0x0][0x8].H0_H0": Constant(0, 8, sign="-", suffix=".H0_H0"),
     "|c[0x0][0x8]|": Constant(0, 8, absolute=True),
     "[R4]": Memory(R4),
     "[R4+0x10]": Memory(R4, 0x10),
@@ -41,6 +43,12 @@ WRITTEN = {
     "+INF": Immediate(0x7F800000, "float"),
     "-INF": Immediate(0xFF800000, "float"),
     "+QNAN": Immediate(0x7FC00000, "float"),
+    "-SNAN": Immediate(0xFF800001, "float"),
+    "16777216": Immediate(0x4B800000, "float"),
+    "1.84467440737095516160e+19": Immediate(0x5F800000, "float"),
+    "2.5": Immediate(0x40040000, "double"),
+    "1.875, -1": Immediate(0x3F80_BC00, "halves"),
+    "1, -0.0078125": Immediate(0x3F80_BC00, "bf16s"),
     "2, 1": Immediate(0x4000_3C00, "halves"),
 }
 
