@@ -13,8 +13,6 @@ from gpusim.arrays import IntArray
 from gpusim.schedule.happens_before import HappensBefore
 from gpusim.schedule.warp_events import Effect
 
-WRITES = Effect.WRITE, Effect.ASYNC_WRITE
-
 
 class Races(NamedTuple):
     """
@@ -29,25 +27,26 @@ class Races(NamedTuple):
     second: IntArray
 
 
-def find_races(order: HappensBefore, footprints: Sequence[IntArray]) -> Races:
+def find_races(order: HappensBefore, overlaps: "Overlaps") -> Races:
     """
     Find for each write the nearest accesses that race with it, in each warp.
 
-    These are the last read, the last write and the last asynchronous write before it, and the first read after it, in
-    order of Lamport time. So each write that races with a read is found, and the result is empty only without a race.
+    These are the last access of each kind before it, and the first read after it, in order of Lamport time. So each
+    write that races with a read is found, and the result is empty only without a race. An atomic operation counts as a
+    write.
 
     Args:
         order: The accesses, and their order.
-        footprints: Addresses of the bytes of each footprint.
+        overlaps: Which of their footprints overlap.
 
     Returns:
         The races in order of ``second``, then ``first``.
     """
-    neighbours = _Neighbours(footprints)
-    writes = np.flatnonzero(order.kind != Effect.READ)
     pairs = [np.zeros((2, 0), np.int64)]
     for kind in Effect:
-        shelf = _Shelf(order, neighbours, kind)
+        shelf = _Shelf(order, overlaps, kind)
+        no_rivals = (Effect.READ, Effect.ATOMIC) if kind is Effect.ATOMIC else (Effect.READ,)
+        writes = np.flatnonzero(~np.isin(order.kind, no_rivals))
         for warp in range(order.warps):
             pairs += shelf.races_with(writes, warp, later=kind is Effect.READ)
     either = np.concatenate(pairs, axis=1)
@@ -62,7 +61,7 @@ def _time_keys(order: HappensBefore) -> IntArray:
     return order.time * order.warps + order.warp
 
 
-class _Neighbours:
+class Overlaps:
     """
     Which footprints share a byte.
 
@@ -73,9 +72,14 @@ class _Neighbours:
     """
 
     def __init__(self, footprints: Sequence[IntArray]) -> None:
+        """
+        Compare footprints.
+
+        Args:
+            footprints: Addresses of the bytes of each, without repetitions.
+        """
         self.count = len(footprints)
-        sizes = [len(one) for one in footprints]
-        owner = np.repeat(np.arange(self.count), sizes)
+        owner = np.repeat(np.arange(self.count), [len(one) for one in footprints])
         place = np.concatenate([np.zeros(0, np.int64), *footprints])
         by_byte = np.lexsort((owner, place))
         owner, place = owner[by_byte], place[by_byte]
@@ -96,20 +100,20 @@ class _Shelf:
     entries are sorted by list, and by time within a list.
     """
 
-    def __init__(self, order: HappensBefore, neighbours: _Neighbours, kind: Effect) -> None:
-        self.order, self.neighbours = order, neighbours
+    def __init__(self, order: HappensBefore, overlaps: Overlaps, kind: Effect) -> None:
+        self.order = order
         accesses = np.flatnonzero(order.kind == kind)
         by_footprint = accesses[np.argsort(order.footprint[accesses], kind="stable")]
-        bounds = np.searchsorted(order.footprint[by_footprint], np.arange(neighbours.count + 1))
+        bounds = np.searchsorted(order.footprint[by_footprint], np.arange(overlaps.count + 1))
         sizes = np.diff(bounds)
-        used = sizes[neighbours.second] > 0
-        first, second = neighbours.first[used], neighbours.second[used]
+        used = sizes[overlaps.second] > 0
+        first, second = overlaps.first[used], overlaps.second[used]
         # Footprints with the same neighbours of this kind share a list.
-        self.list_of = np.full(neighbours.count, -1)
+        self.list_of = np.full(overlaps.count, -1)
         lists: dict[bytes, int] = {}
         members: list[IntArray] = []
-        cuts = np.searchsorted(first, np.arange(neighbours.count + 1))
-        for footprint in range(neighbours.count):
+        cuts = np.searchsorted(first, np.arange(overlaps.count + 1))
+        for footprint in range(overlaps.count):
             own = second[cuts[footprint] : cuts[footprint + 1]]
             if len(own):
                 number = self.list_of[footprint] = lists.setdefault(own.tobytes(), len(lists))

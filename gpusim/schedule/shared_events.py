@@ -34,7 +34,7 @@ from gpusim.schedule.ops import (
     WaitGroup,
     WarpMma,
 )
-from gpusim.schedule.races import find_races
+from gpusim.schedule.races import Overlaps, find_races
 from gpusim.schedule.warp_events import AwaitCopies, CommitCopies, Effect, MemoryAccess, Sync, WarpEvent
 from gpusim.tile.operand import Side
 
@@ -100,7 +100,7 @@ class SharedEvents:
 
     def races(self) -> list[tuple[int, int]]:
         """Return the pairs of op indices whose accesses race, in ascending order, the smaller index of a pair first."""
-        first, second = (self._op_of[one] for one in find_races(self.order, self.footprints))
+        first, second = (self._op_of[one] for one in find_races(self.order, Overlaps(self.footprints)))
         pairs = np.stack([np.minimum(first, second), np.maximum(first, second)], axis=1)
         return [(one, other) for one, other in np.unique(pairs, axis=0).tolist()]
 

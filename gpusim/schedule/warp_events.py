@@ -15,6 +15,8 @@ class Effect(IntEnum):
     WRITE = 1
     ASYNC_WRITE = 2
     """cp.async: it lands at any time from its issue to the wait that covers its commit group."""
+    ATOMIC = 3
+    """An atomic operation: it reads and writes, but does not race with other atomic operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class MemoryAccess:
     One access of memory by the lanes of a warp.
 
     Attributes:
-        kind: Read, write or asynchronous write.
+        kind: How it uses its bytes.
         footprint: Number of the set of bytes that the lanes access together.
     """
 

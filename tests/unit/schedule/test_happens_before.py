@@ -17,7 +17,7 @@ from gpusim.schedule.warp_events import (
     Sync,
 )
 
-READ, WRITE, COPY = (MemoryAccess(kind, 0) for kind in Effect)
+READ, WRITE, COPY, _ = (MemoryAccess(kind, 0) for kind in Effect)
 COMMIT, LANDED, SYNC = CommitCopies(), AwaitCopies(0), Sync(0)
 
 events = st.one_of(

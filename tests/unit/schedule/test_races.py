@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.schedule.happens_before import happens_before
-from gpusim.schedule.races import find_races
+from gpusim.schedule.races import Overlaps, find_races
 from gpusim.schedule.warp_events import Arrive, AwaitCopies, CommitCopies, Effect, MemoryAccess, Sync
 
-READ, WRITE, COPY = Effect
+READ, WRITE, COPY, ATOMIC = Effect
 SYNC = Sync(0)
 
 FOOTPRINTS = [np.array(addresses) for addresses in ([0, 1], [1, 2], [3], [0, 3], [])]
@@ -20,11 +20,11 @@ events = st.one_of(
 programs = st.lists(st.lists(events, max_size=10), min_size=1, max_size=3)
 
 
-def races_of(*warps, footprints=FOOTPRINTS):
+def races_of(*warps):
     """The races as pairs of events (warp, position)."""
     order = happens_before(warps)
     event = list(zip(order.warp.tolist(), order.begin.tolist(), strict=True))
-    found = find_races(order, footprints)
+    found = find_races(order, Overlaps(FOOTPRINTS))
     return [(event[one], event[other]) for one, other in zip(found.first.tolist(), found.second.tolist(), strict=True)]
 
 
@@ -41,7 +41,7 @@ def by_brute_force(order):
         if not before[one, other]
         and not before[other, one]
         and touched[one] & touched[other]
-        and {order.kind[one], order.kind[other]} != {READ}
+        and {order.kind[one], order.kind[other]} not in ({READ}, {ATOMIC})
     }
 
 
@@ -49,7 +49,7 @@ def by_brute_force(order):
 def test_the_races_are_those_of_brute_force(warps):
     """Of many that one write has with reads or writes, the nearest are found."""
     order = happens_before(warps)
-    found = find_races(order, FOOTPRINTS)
+    found = find_races(order, Overlaps(FOOTPRINTS))
     pairs = {(max(pair), min(pair)) for pair in zip(found.first.tolist(), found.second.tolist(), strict=True)}
     every = by_brute_force(order)
 
@@ -64,7 +64,7 @@ def test_the_races_are_those_of_brute_force(warps):
 @given(programs)
 def test_accesses_of_one_warp_race_only_with_copies_in_flight(warps):
     order = happens_before(warps)
-    for pair in np.stack(find_races(order, FOOTPRINTS), axis=1):
+    for pair in np.stack(find_races(order, Overlaps(FOOTPRINTS)), axis=1):
         assert order.warp[pair[0]] != order.warp[pair[1]] or COPY in order.kind[pair]
 
 
@@ -74,6 +74,14 @@ def test_two_warps_that_write_a_byte_race():
 
 def test_two_warps_that_read_a_byte_do_not():
     assert races_of([MemoryAccess(READ, 0)], [MemoryAccess(READ, 1)]) == []
+
+
+def test_atomic_operations_race_with_all_but_each_other():
+    atomic = MemoryAccess(ATOMIC, 0)
+
+    assert races_of([atomic], [atomic]) == []
+    for kind in (READ, WRITE, COPY):
+        assert races_of([atomic], [MemoryAccess(kind, 0)]) == [((0, 0), (1, 0))]
 
 
 def test_accesses_without_a_common_byte_do_not_race():
