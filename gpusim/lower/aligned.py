@@ -9,7 +9,6 @@ from gpusim.lower.sass.repeat import ExecutedInstruction
 from gpusim.lower.stream import shifted
 from gpusim.schedule.counts import CountedKernel
 from gpusim.schedule.lanes import StepT
-from gpusim.schedule.ops import SassOpcode
 
 MMA_OPCODES = frozenset({"HMMA", "IMMA"})
 """SASS opcodes of mma.sync: HMMA for floating-point operands, IMMA for integers."""
@@ -48,18 +47,17 @@ class AlignedKernel(CountedKernel[StepT]):
     A kernel whose machine code can be aligned with its schedule.
 
     Attributes:
-        unaddressed: Opcodes of the schedule, besides the MMAs, that access no memory. The kernel names them itself.
         arguments: Tensors of launch arguments or of recorded times, by ``Placement.pointers``. Their loads and stores
             are outside the schedule.
     """
 
-    unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset()
     arguments: ClassVar[tuple[str, ...]] = ()
 
     @property
     def addressed(self) -> frozenset[str]:
         """Opcodes that are matched by region (between barriers) and by the lanes' addresses."""
-        return frozenset(filter(None, map(self.opcode, self.op_kinds))) - self.unaddressed - MMA_OPCODES
+        addressed = (kind.opcode for kind in self.op_kinds if kind.found_by_address)
+        return frozenset(filter(None, addressed)) - MMA_OPCODES
 
     def advanced(self, step: StepT, k_tiles: int) -> StepT:
         """Return a mainloop step advanced by ``k_tiles`` k tiles."""
@@ -68,7 +66,7 @@ class AlignedKernel(CountedKernel[StepT]):
 
     def name_unaddressed(self, code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None]) -> None:
         """
-        Name the executed instructions of the ``unaddressed`` opcodes, and other instructions that carry out a step.
+        Name the executed instructions of ops that are not found by address, and others that carry out a step.
 
         Args:
             code: The kernel's machine code.

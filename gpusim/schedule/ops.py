@@ -38,6 +38,9 @@ class WarpOp:
         executed_by: The warps of a CTA that execute it, as a slice of their numbers. By default all of them do.
         opcode: Its SASS instruction, which counts and alignment look for; None for an op that is neither counted nor
             aligned. A ``WarpMma`` is one instruction per instruction tile of the warp.
+        found_by_address: Whether alignment finds it by its place between barriers and its lanes' addresses. Every
+            instruction of its opcode is then taken for such an op. If False, only the kernel names its instructions
+            (``AlignedKernel.name_unaddressed``).
         event: Word of its event (``schedule.events``), if the event has no other entries; "" for all other ops.
         traced_as: Number of the op in the records of a trace (``cuda.trace_format``). Committed digests contain it, so
             it never changes, and a kernel's kinds of ops have different numbers. None for an op that a trace leaves
@@ -48,6 +51,7 @@ class WarpOp:
 
     executed_by: ClassVar[slice] = slice(None)
     opcode: ClassVar[SassOpcode | None] = None
+    found_by_address: ClassVar[bool] = True
     event: ClassVar[str] = ""
     traced_as: ClassVar[int | None] = None
 

@@ -61,7 +61,8 @@ def test_a_gemm_counted_by_hand():
     warps = 2 * 4
 
     assert (counts.ctas, counts.warps) == (2, 4)
-    assert counts.instructions == {
+    assert counts.instructions["LDG"] == 0
+    assert {opcode: number for opcode, number in counts.instructions.items() if number} == {
         "HMMA": 5 * 4 * 32 * warps,
         "LDSM": (5 * 4 + 1) * 8 * warps,
         "LDGSTS": 7 * 16 * warps,
@@ -70,7 +71,6 @@ def test_a_gemm_counted_by_hand():
         "BAR": (7 + 16) * warps,
         "STS": 64 * warps,
         "LDS": 32 * warps,
-        "LDG": 0,
         "STG": 32 * warps,
     }
 

@@ -24,7 +24,6 @@ from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.emulate import Load
 from gpusim.lower.sass.emulate_bits import ONE_F32
 from gpusim.lower.stream_file import CompiledStream, Kinds
-from gpusim.schedule.ops import SassOpcode
 from gpusim.units import WORD_BYTES
 
 ATTENTION_POINTERS: Final[Mapping[str, int]] = {
@@ -45,7 +44,6 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
     """
 
     parameters = ATTENTION_PARAMS
-    unaddressed: ClassVar[frozenset[SassOpcode]] = frozenset({"SHFL", "MUFU"})
     arguments = ("query_lengths", "key_lengths")
     step_kinds: ClassVar[Kinds] = {kind.__name__: kind for kind in (Step, *OP_KINDS)}
     slice_blocks = (0,)

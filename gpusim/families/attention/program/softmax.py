@@ -76,6 +76,7 @@ class Shuffle(WarpOp):
     """
 
     opcode = "SHFL"
+    found_by_address = False
     traced_as = 18
 
     what: Literal["maximum", "sum"]
