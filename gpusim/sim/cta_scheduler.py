@@ -25,8 +25,8 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
     """
     Return the SM of each CTA that becomes resident at the launch, in launch order.
 
-    Whole rounds of one CTA for each SM come first, group by group of ``units``; the first group comes ahead of its
-    turn. The rest of the grid is spread over the groups. Within a group, each TPC gets one CTA before any TPC gets a
+    First come whole rounds of one CTA for each SM, group by group of ``units``; each round of the first group comes
+    early. The rest of the grid is spread over the groups. Within a group, each TPC gets one CTA before any TPC gets a
     second (reports/measured/h200/microbench/places.csv). SMs are numbered group by group.
 
     Not modelled: the order of the groups after the first, which changes from launch to launch (D33).
@@ -35,7 +35,7 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
         ctas: CTAs of the grid.
         sms: SMs that are simulated.
         slots: CTAs that are resident on an SM at once.
-        units: Groups of SMs. If they are unknown, or only some SMs are simulated, all SMs take turns.
+        units: Groups of SMs. If they are unknown, or only some SMs are simulated, CTAs go to all SMs round robin.
     """
     room = min(ctas, slots * sms)
     if units is None or sum(units.sizes) != sms:
@@ -44,11 +44,11 @@ def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None)
     groups = [range(end - size, end) for size, end in zip(units.sizes, accumulate(units.sizes), strict=True)]
     places: list[int] = []
     ahead = 0
-    for turn in range(rounds * len(units.others)):
-        if ahead < rounds and turn == ahead * units.between // 100:
+    for number in range(rounds * len(units.others)):
+        if ahead < rounds and number == ahead * units.between // 100:
             places += groups[0]
             ahead += 1
-        places += groups[1 + turn % len(units.others)]
+        places += groups[1 + number % len(units.others)]
     counts = [min(left, units.ahead), *_spread(max(0, left - units.ahead), units.others)]
     for group, count in zip(groups, counts, strict=True):
         # The TPCs with a CTA on both SMs come first.
@@ -92,7 +92,7 @@ def groups_of_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | N
 
 
 def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
-    """Return the CTAs of each group. The groups take turns: first for their TPCs, then for the TPCs' second SMs."""
+    """Spread CTAs over groups round robin, first over their TPCs, then over the TPCs' second SMs; return the counts."""
     counts = [0] * len(sizes)
     for sms_of_tpc in range(1, SMS_PER_TPC + 1):
         most = [size * sms_of_tpc // SMS_PER_TPC for size in sizes]
@@ -106,11 +106,11 @@ def _spread(ctas: int, sizes: Sequence[int]) -> list[int]:
 
 def _late(units: LaunchUnitsSpec, sm: int, before: int) -> int:
     """
-    Return the cycles between the first CTA of a GPC and another one, at the launch.
+    Return the cycles by which a CTA begins after the first CTA of its GPC, at the launch.
 
     The two SMs of a TPC begin one after the other, and so do the CTAs of an SM (launch.csv).
 
-    Not modelled: GPCs begin up to 32 ns apart; CTAs of more warps begin later.
+    Not modelled: GPCs begin at times that differ by up to 32 ns; CTAs of more warps begin later.
 
     Args:
         units: Groups of SMs.
@@ -173,7 +173,7 @@ class CtaScheduler:
 
     Args:
         env: The SimPy environment.
-        spec: How fast CTAs leave.
+        spec: The launch's intervals and groups of SMs.
         chip: The SMs.
         queue: CTA indices in launch order; the chip numbers them from 0.
         watched: CTA whose warps are watched, or None.

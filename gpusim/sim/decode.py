@@ -70,9 +70,9 @@ def _segments(
     """
     Decode the segments of a role for one of its warps; return them, and the instruction-cache line behind them.
 
-    A segment whose addresses are known lies in the lines of these. Every other segment begins on a new line; several
+    If the addresses of a segment are known, they give its lines. Every other segment begins on a new line; several
     mainloop segments are trips of the same loop, so they share its lines. An instruction that only other warps execute
-    keeps its place in these lines: all warps of a role execute the same machine code, and some branch around it.
+    still occupies its address: all warps of a role execute the same machine code, and some branch around it.
 
     Args:
         decoder: The decoder of the stream.
@@ -112,7 +112,7 @@ def _line_begun(addresses: Sequence[int], position: int, line_bytes: int) -> int
 
 
 def wavefronts_of(shared: Shared | None) -> Wavefronts:
-    """Return the wavefronts of one shared-memory access that is the same in every trip; empty for None."""
+    """Return the wavefronts of one shared-memory access, equal in every trip; empty for None."""
     return () if shared is None else (tuple(shared.table.wavefronts[shared.place].tolist()),)
 
 
@@ -155,8 +155,8 @@ _EMPTY_LOAD = "LDS"
 Samples of the program counter show it wait for an entry as often as LDGSTS (reports/measured/h200/samples).
 """
 
-_CLASSES: Final = 4
-"""Classes of shared-memory lines that copies fill."""
+_LINE_MODULUS: Final = 4
+"""Modulus of shared-memory line numbers: a copy whose lines are equal modulo 4 takes longer in the tag lookup."""
 
 _SPILLED = frozenset({"LDL", "STL"})
 """Loads and stores of spilled registers: one word of each lane, one line, which is assumed to hit the L1."""
@@ -210,7 +210,7 @@ class _Decoder:
         self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
-        """Decode one instruction; ``line`` is ``Decoded.line``; ``again``: another of the same unit follows."""
+        """Decode one instruction. ``line`` is ``Decoded.line``; ``again`` says that one of the same unit follows."""
         if instruction.op is not None:
             return self._decoded(instruction, line, awaits=awaits, again=again)
         key = instruction, line, awaits, again
@@ -301,9 +301,9 @@ class _Decoder:
 
     def _mma_hundredths(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
         """
-        Return the hundredths of a cycle by which an instruction delays an mma.sync beside it.
+        Return the hundredths of a cycle by which an instruction delays a concurrent mma.sync.
 
-        For an mma.sync, return its own time beyond its interval.
+        For an mma.sync, return the hundredths that it takes beyond its interval.
         """
         spec = self.machine.dispatch
         if instruction.unit == "tensor":
@@ -363,22 +363,22 @@ class _Decoder:
         return Access(target=(OUTPUT, row, access, 0), is_load=is_load)
 
     def _fetch(self, step: Any) -> tuple[int, int]:
-        """Return the row of the footprint's copies that a step belongs to, and its turn."""
+        """Return the row of copies that a step belongs to, and the number of its fetch."""
         return self.lanes.target(step)[0], self.kernel.turn(step, self.behaviour)
 
     def _lookup_penalty(self, step: Any) -> int:
         """
-        Return the extra cycles of a copy's tag lookup if all lines that it fills are of one class.
+        Return the extra cycles of a copy's tag lookup: above 0 if it fills several lines with numbers equal modulo 4.
 
-        Lines of shared memory belong to four classes in turn (fills.csv). The lines of a crosswise tile are as many
-        lines apart as there are stages, so with a multiple of four stages all of them are of one class. Warp 0 is
-        evaluated for all warps, whose lines are spaced alike.
+        Lines are lines of shared memory (fills.csv). The distance of a crosswise tile's lines is the number of stages.
+        So with a multiple of four stages all line numbers are equal modulo 4. Warp 0 is evaluated for all warps, whose
+        lines have equal distances.
         """
         shared, spec = self.lanes.shared(step), self.machine.async_copy
         if shared is None or spec is None:
             return 0
         lines = set((shared.addresses[0] // LINE_BYTES).tolist())
-        return spec.apart if len(lines) > 1 and len({line % _CLASSES for line in lines}) == 1 else 0
+        return spec.apart if len(lines) > 1 and len({line % _LINE_MODULUS for line in lines}) == 1 else 0
 
     def _in_ring(self, step: Any) -> Wavefronts:
         """Return the wavefronts of an operand's access, for every ring slot if the trips use different slots."""

@@ -1,4 +1,4 @@
-"""Says which results of a sampled launch are in doubt, and how far they may be off."""
+"""Finds the results of a sampled launch that are in doubt, and their expected error."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,7 +18,7 @@ Banks and channels are loaded unevenly, so some of them have queues long before 
 """
 
 L2_WAITS_PERCENT: Final = 75
-"""The same for the L2. It serves one request at a time; at 75 % utilisation about one and a half wait (M/D/1)."""
+"""L2 utilisation from which requests wait for one another. At 75 % about one and a half requests wait (M/D/1)."""
 
 LESS_ROOM_PERCENT: Final = 90
 """Size of a smaller L2, in per cent, with which bytes are counted again to see whether they depend on the size."""
@@ -33,9 +33,9 @@ class SampleDoubt:
     The DRAM traffic of a launch at the pace of its sample's CTAs, and the results that are in doubt.
 
     Attributes:
-        dram_bytes, dram_written: Bytes that it reads, and writes.
-        time: Why its elapsed cycles are in doubt; empty where they are not.
-        bytes: Why the bytes are in doubt.
+        dram_bytes, dram_written: Bytes that the launch reads from DRAM, and writes.
+        time: Reason why the elapsed cycles are in doubt; empty for no doubt.
+        bytes: Reason why the bytes are in doubt; empty for no doubt.
     """
 
     dram_bytes: int
@@ -68,7 +68,7 @@ def doubt_of(
         looked_up: Sectors that the whole launch looks up in the L2.
         stored: Bytes that the whole launch stores.
         busy: Whether the launch keeps tensor cores busy, which slows the SMs' clock down.
-        untold: Why no sample can tell its elapsed cycles; empty where one can.
+        untold: Reason why no sample can predict the elapsed cycles; empty if a sample can.
     """
     progress = progress_of_chip(ran.lives, working, len(kernel.launched))
     missed, more = bytes_missed(kernel, progress, (100, LESS_ROOM_PERCENT))

@@ -1,4 +1,4 @@
-"""Evaluates the sectors and cache lines that the global-memory instructions of a CTA touch."""
+"""Evaluates the sectors and cache lines that the global-memory instructions of a CTA access."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ class L2Status:
     Hits and misses of one fetch of one operand in the L2, per mille of its sectors.
 
     Attributes:
-        slow: Sectors that wait for DRAM, whichever CTA missed them first.
+        slow: Sectors that wait for DRAM, for this CTA's miss or an earlier miss of another CTA.
         missed: Sectors that the chip reads from DRAM, relative to the requests of all CTAs of the wave.
         shared: CTAs of the wave that request the same data at once, at least 1.
-        looked: Requests, per mille, with a lookup of their own while all of them wait for the data; the others are
-            merged.
+        looked: Requests that are looked up in the L2, among requests for the same data in flight, per mille. The others
+            are merged.
         first: Whether the epilogue reads the data for the first time since it was written. Data in the other partition
             then has to cross the chip. For k tiles, the simulated lines say which data has crossed.
     """
@@ -72,10 +72,9 @@ class FetchPattern:
 
 class Patterns:
     """
-    Evaluates which sectors and lines accesses touch.
+    Evaluates the sectors and lines that accesses touch.
 
-    Each address pattern is evaluated once, because accesses that lie a whole number of lines apart touch equally many
-    sectors.
+    Each address pattern is evaluated once: accesses at a distance of whole lines touch equally many sectors.
     """
 
     def __init__(self) -> None:
@@ -86,11 +85,13 @@ class Patterns:
         self, access: GlobalAccess, filled: SharedTable, lane_bytes: int, *, around_l1: bool
     ) -> tuple[int | None, FetchPattern]:
         """
-        Return the first line of a fetch, None if it touches nothing, and its pattern; equal patterns are one object.
+        Return the first line of a fetch, or None for a fetch without accesses, and the fetch's pattern.
+
+        Equal patterns are one object.
 
         Args:
             access: Accesses of the fetch.
-            filled: Shared-memory addresses to which they are copied, in the same elements.
+            filled: Shared-memory addresses to which the data is copied, in the same elements.
             lane_bytes: Bytes of each lane.
             around_l1: Whether the copies bypass the L1 (cp.async.cg), 16 bytes each. Otherwise each line is requested
                 once.
@@ -121,11 +122,10 @@ class Patterns:
 
     def output(self, row: GlobalRow) -> tuple[int | None, list[list[Request]]]:
         """
-        Return the first line of a row of other global accesses, None if it touches nothing, and their requests.
+        Return the first line, or None, and the L2 requests of a row of global accesses that are no copies.
 
-        The requests are those that go to the L2, indexed [access][warp]; equal ones are one object. Lines count from
-        the first line. Of a row that the L1 keeps, each sector goes once: with the first access of its warp that
-        touches it.
+        The requests are indexed [access][warp]; equal requests are one object. Lines count from the first line. If the
+        L1 keeps the row's data, a warp requests each sector once, with its first access to the sector.
         """
         first, pattern = _pattern(row.offset, row.valid, row.bits)
         key = pattern, row.access_bytes, row.kept
@@ -145,7 +145,7 @@ class Patterns:
 
 
 def _request(sectors: Iterable[int]) -> Request:
-    """Return the request for different sectors, numbered from the first one of line 0: one for each line."""
+    """Return the request for a set of sectors. Sectors are numbered from the first sector of line 0."""
     masks: dict[int, int] = {}
     for sector in sorted(sectors):
         line = sector // SECTORS_PER_LINE
@@ -154,7 +154,7 @@ def _request(sectors: Iterable[int]) -> Request:
 
 
 def _pattern(offset: IntArray, valid: BoolArray, bits: int) -> tuple[int | None, tuple[Any, ...]]:
-    """Return the first line touched, None if none is, and a key that is equal for accesses whole lines apart."""
+    """Return the first line accessed, or None, and a key that is equal for accesses at a distance of whole lines."""
     if not valid.any():
         return None, (offset.shape, bits)
     first = int(offset[valid].min()) * bits // LINE_BITS
@@ -211,10 +211,10 @@ def _from_line_0(vectors: tuple[int, ...], filled: tuple[int, ...]) -> LineMasks
     requests: list[tuple[int, int]] = []
     for line, found in sorted(lanes.items()):
         pieces = {(vector // 2, own // 2) for vector, own in found}
-        apart = len(pieces) > len({sector for sector, _ in pieces})
+        is_split = len(pieces) > len({sector for sector, _ in pieces})
         masks: dict[tuple[int, int], int] = {}
         for vector, own in found:
-            key = vector % 2 if apart else 0, own // _VECTORS_PER_LINE
+            key = vector % 2 if is_split else 0, own // _VECTORS_PER_LINE
             masks[key] = masks.get(key, 0) | 1 << vector // 2 % SECTORS_PER_LINE
         requests += [(line, mask) for _, mask in sorted(masks.items())]
     return tuple(requests)

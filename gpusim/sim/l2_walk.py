@@ -27,13 +27,13 @@ _NEVER_FULL = 1 << 62
 """Bytes of an L2 that never evicts."""
 
 _TOUCHES_AT_ONCE = 1 << 21
-"""Approximate number of granule touches that are walked at once; it bounds the memory used."""
+"""Approximate number of granule accesses that are walked at once. It bounds the memory used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statuses(Sequence[L2Status]):
     """
-    The L2 status of the fetches of one tensor by one CTA, turn by turn.
+    The L2 status of the fetches of one tensor by one CTA. A turn is the number of a fetch in the CTA's program.
 
     Attributes:
         slow, missed, shared, looked: As in ``L2Status``, by turn.
@@ -186,7 +186,7 @@ class L2Walk:
         asked = lacked = 0
         if tensor not in self._lacking:
             self._lacking[tensor] = engine().module.Granules(_NEVER_FULL, self._kernel.granules(tensor))
-        # Data that several CTAs touch is missed by the first of them, whatever its turn.
+        # If several CTAs access data, the first of them misses, in whatever turn.
         self._places_seen += 1
         keys, turns = list(sharers), max(found.turns[row] for row in rows)
         each = max(1, _TOUCHES_AT_ONCE // max(1, turns * self._kernel.most_granules(tensor)))
@@ -284,7 +284,7 @@ class L2Walk:
         shared = np.maximum(asked // np.maximum(fresh.sum(axis=0), 1), 1)
         looked = np.full_like(shared, self._looked[wave, tensor])
         if self._own is None and len(sharers) == count.sum():
-            # Each CTA has a key of its own, and other CTAs touch parts of its granules: which CTAs is not known.
+            # Each CTA has a key of its own. It is not known which other CTAs access parts of its granules.
             looked = -(-shared // self._most_merged) * PER_MILLE // shared
         self._asked[wave, tensor], self._missed[wave, tensor] = int(asked.sum()), int(from_dram.sum())
         self._found[wave, tensor] = _Found(

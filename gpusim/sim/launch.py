@@ -36,7 +36,7 @@ INTERPRETED_RATE = 150_000
 """Approximate warp instructions per second of an interpreted core (reports/bench.md, exact runs of GEMMs)."""
 
 COMPILED_RATE = 8_000_000
-"""The same for a compiled core."""
+"""Approximate warp instructions per second of a compiled core."""
 
 
 class DecodedCode(NamedTuple):
@@ -170,14 +170,14 @@ class Launch:
         watched: int,
         progress: Progress = silent,
     ) -> Ran:
-        """Run a queue of its CTAs to its end; arguments as of ``run_sms``."""
+        """Run a queue of the launch's CTAs to its end; arguments as of ``run_sms``."""
         return run_sms(self._resident, queue, sms=sms, share=share, walk=walk, watched=watched, progress=progress)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    The outcome of a simulated launch. A simulated SM's stalls count as many times as the SMs that it represents.
+    The outcome of a simulated launch. Stalls of a simulated SM count once for each SM that it represents.
 
     Attributes:
         active: Mean active span of the SMs that have work, cycles.
@@ -266,7 +266,7 @@ def left_to_chance(launch: Launch) -> str:
 
 
 def watched_cta(launch: Launch, ctas: Sequence[int]) -> int:
-    """Return the CTA to watch: the first of those with the most work."""
+    """Return the CTA to watch: the first CTA with the most work."""
     return min(ctas, key=lambda cta: (-launch.kernel.work(cta), cta))
 
 

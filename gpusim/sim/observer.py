@@ -1,4 +1,4 @@
-"""Reads what one watched CTA did: its warps' stall spans, and their activities for each k tile or key block."""
+"""Reads the log of a watched CTA: its warps' stall spans, and their activities for each k tile or key block."""
 
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -42,9 +42,9 @@ class Observer:
 
     Args:
         watch: The activities that are observed.
-        code: The instructions that places in ``notes`` index.
+        code: The instructions, in the order of the indices in ``notes``.
         cta: Number of the CTA.
-        launched: Cycle of its launch.
+        launched: Cycle of the CTA's launch.
         notes: Rows of ``Chip.notes``, shape [rows, ``NOTE_WIDTH``].
         spans: Rows of ``Chip.spans``, shape [rows, ``SPAN_WIDTH``].
 
@@ -75,7 +75,7 @@ class Observer:
 
     def pipeline(self, k_tiles: int, stages: int) -> tuple[PipelineRow, ...]:
         """
-        Return when warp 0 copied, waited for and multiplied each k tile (or key block, in the order of visits).
+        Return the cycles at which warp 0 copied, waited for and multiplied each k tile, or each key block it visited.
 
         If warp 0 did not wait for a k tile, the wait is empty and lies at the first MMA.
 
@@ -142,7 +142,7 @@ class Observer:
 
     @cached_property
     def _fields(self) -> dict[str, IntArray]:
-        """Fields of the instructions by their place in the code."""
+        """Fields of the instructions by index in the code."""
         names = ("kind", "activity", "k_tile", "k_group", "opens_wait")
         read = attrgetter(*names)
         table = np.array([read(one) for one in self._code], dtype=np.int64).T

@@ -17,12 +17,12 @@ def silent(_: str) -> None:
 
 def paced(progress: Progress, what: str, total: int) -> Callable[[int], None]:
     """
-    Return a function that takes how much of a phase is done, and reports it every ``EVERY`` seconds.
+    Return a function that takes the finished amount of a phase, and reports it every ``EVERY`` seconds.
 
     Args:
         progress: Called with the line.
         what: Words of the line that name the phase.
-        total: How much there is to do.
+        total: Amount of the whole phase.
     """
     last = time.monotonic()
 

@@ -13,10 +13,10 @@ Expected error of a sampled launch's elapsed cycles, either way, if nothing is i
 """
 
 DRAM_ERROR_PERCENT = 1.0
-"""The same for the bytes read from DRAM, if they do not depend on how far CTAs drift apart."""
+"""Expected error of the bytes read from DRAM, if they do not depend on how far CTAs drift apart."""
 
 DOUBTFUL_ERROR_PERCENT = 25.0
-"""The same for cycles or bytes that are in doubt."""
+"""Expected error of cycles or bytes that are in doubt."""
 
 LEAST_SMS = 4
 """Fewest SMs that are simulated together. Requests of fewer SMs come in bursts that a whole chip does not show."""
@@ -25,7 +25,7 @@ LEAST_INSTRUCTIONS = 3_000_000
 """Budget of a sample in warp instructions (D22), which limits its SMs; the fewest possible SMs may exceed it."""
 
 UNEVEN_INSTRUCTIONS = 12_000_000
-"""The same for CTAs of unequal work: which SM ends last then depends on many CTAs (D30)."""
+"""Budget of a sample of CTAs with unequal work: which SM ends last then depends on many CTAs (D30)."""
 
 WHOLE_AT_MOST = 400_000_000
 """Largest launch, in warp instructions, that is simulated whole because a sample is in doubt: 20 to 50 seconds."""
@@ -60,10 +60,10 @@ def hangs_on_a_few(ctas: int, *, working: int, slots: int) -> bool:
     """
     Return whether left-over CTAs decide the time of a launch. No sample can tell how many of them each SM gets.
 
-    Left-over CTAs are those beyond the whole waves, if they are at most a quarter of a wave, or if every SM could have
-    one slot free: an SM whose CTAs end together takes as many as it has slots, and another SM takes none. In a grid of
-    less than a wave, they are the CTAs beyond the whole rounds of one CTA for each SM, if at most half of the SMs have
-    one.
+    Left-over CTAs follow the whole waves of a grid. They decide if they are at most a quarter of a wave, or if every SM
+    could have one slot free: an SM whose CTAs end together takes as many as it has slots, and another SM takes none. In
+    a grid of less than a wave, left-over CTAs follow the whole rounds of one CTA for each SM; they decide if at most
+    half of the SMs have one.
 
     Args:
         ctas: CTAs of the grid.

@@ -1,4 +1,4 @@
-"""Finds in closed form which fetches miss an LRU cache, if no two fetches of a wave share data."""
+"""Finds in closed form the fetches that miss an LRU cache, if no two fetches of a wave of CTAs share data."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,12 +10,12 @@ from gpusim.arrays import BoolArray, IntArray
 
 def missed_fetches(waves: Sequence[Sequence[int]], sizes: IntArray, capacity: int, stored: int) -> list[BoolArray]:
     """
-    Return which fetches of each wave miss.
+    Return the fetches of each wave of CTAs that miss.
 
-    A wave walks turn by turn, and stream by stream within a turn; every (stream, turn) is data of its own. A fetch hits
-    if its data fits the cache together with all data used since its last use. That data, each part counted once, is the
-    turns after it in the stream's last wave, all waves in between, the turns before it in this wave, and the stores of
-    these waves.
+    A stream is a sequence of fetches, one for each turn. A wave walks turn by turn, and stream by stream within a turn.
+    Each (stream, turn) is data of its own. A fetch hits if its data fits the cache together with all data used since
+    its last use: later turns of the stream's last wave, all waves in between, earlier turns of this wave, and the
+    stores of these waves. Data used several times is counted once.
 
     Args:
         waves: Streams of each wave, in the order in which a turn walks them.

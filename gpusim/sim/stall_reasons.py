@@ -40,7 +40,7 @@ REASONS = (
 ) = range(14)
 
 REASON_COUNT = len(REASONS)
-"""Columns of a table by stall reason."""
+"""Number of stall reasons."""
 
 
 def shares(cycles: Mapping[str, int]) -> dict[str, float]:

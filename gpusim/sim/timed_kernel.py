@@ -28,13 +28,13 @@ from gpusim.sim.footprint import L2Status
 
 class Touched(NamedTuple):
     """
-    The parts of L2 granules that fetches of one tensor touch, turn by turn, and key by key within a turn.
+    The parts of L2 granules that fetches of one tensor access, turn by turn, and key by key within a turn.
 
     Attributes:
-        keys: Number of keys (``KernelData.walked``) whose fetches they are.
-        turn, key: Turn of the fetch, and the place of its key in the argument.
-        granule: Number of the granule in the tensor, equal for the same place in memory.
-        parts: Bit mask of the parts touched, at most sixteen; 1 for a granule that is not divided.
+        keys: Number of keys (``KernelData.walked``) of the fetches.
+        turn, key: Turn of the fetch, and the index of its key in the argument.
+        granule: Number of the granule in the tensor; equal numbers are the same memory.
+        parts: Bit mask of the accessed parts, at most sixteen; 1 for a granule that is not divided.
         size: Bytes of one part.
     """
 
@@ -106,7 +106,7 @@ class KernelCtas(Launched, Protocol):
         return self.behaviour(cta)
 
     def work(self, cta: int) -> int:  # noqa: ARG002 - all CTAs are alike by default
-        """Return the work of a CTA relative to others, in any unit proportional to its duration."""
+        """Return the work of a CTA relative to other CTAs, in any unit proportional to duration."""
         return 1
 
     def follows(self, cta: int) -> int:  # noqa: ARG002 - none by default
@@ -158,7 +158,7 @@ class KernelCode(Protocol[StepT]):
         return False
 
     def turn(self, step: StepT, behaviour: Hashable) -> int:  # noqa: ARG002 - all CTAs are alike by default
-        """Return the turn of the fetch that a step belongs to: its number among the row's fetches in the program."""
+        """Return the turn of a step's fetch: its number among the row's fetches in the program."""
         return self.lanes().target(step)[1]
 
     def access(self, step: StepT, lanes: Lanes[StepT]) -> Access:  # noqa: ARG002 - there may be none

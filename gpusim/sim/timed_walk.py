@@ -30,8 +30,7 @@ class CtaProgress(NamedTuple):
 
     Attributes:
         at: Cycles, from its first cycle to the cycle after its last.
-        done: The part of its work done by then, 0 to
-            1.
+        done: The part of its work done by then, 0 to 1.
     """
 
     at: FloatArray
@@ -42,9 +41,9 @@ def progress_of_chip(lives: Sequence[CtaLife], working: int, ctas: int) -> list[
     """
     Return the progress of a grid's CTAs, in launch order, from the lives of a sample's CTAs.
 
-    Each SM of the chip repeats one SM of the sample; the SMs of the sample take turns. CTAs go to SMs in the order in
-    which slots become free, as the CTA scheduler hands them out. If the repeated SMs have a few CTAs less than the
-    grid, the grid's last CTAs progress as the last of the sample.
+    The SMs of the chip repeat the SMs of the sample round robin. CTAs go to SMs in the order in which slots become
+    free, as the CTA scheduler hands them out. If the repeated SMs have fewer CTAs than the grid, the grid's last CTAs
+    progress as the sample's last CTA.
 
     Args:
         lives: CTAs that were simulated.
@@ -168,7 +167,7 @@ def bytes_missed(kernel: KernelData, progress: Sequence[CtaProgress], rooms: Seq
 
 
 class _Steps:
-    """The pieces of the L2's granules that the steps of tiles touch; each tile's are made once."""
+    """The pieces of the L2's granules that the steps of tiles access. The pieces of a tile are made once."""
 
     def __init__(self, kernel: KernelData) -> None:
         self._kernel = kernel
@@ -223,7 +222,7 @@ class _Steps:
 
         Args:
             steps: Numbers of steps, shape [rows, tensors].
-            asked: Which of them exist.
+            asked: Mask of the steps that exist.
         """
         if self._columns is None:
             raise RuntimeError("the pieces are not complete")
