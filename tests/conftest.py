@@ -1,5 +1,6 @@
 """What every test stands on: repeatable hypothesis runs, no display, compilers, and the command line in-process."""
 
+import gc
 import os
 import shutil
 from collections import Counter
@@ -11,11 +12,15 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+os.environ["MPLBACKEND"] = "Agg"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is imported: each worker has one core
+
 from gpusim.cli import main
 from gpusim.sim.core import chip
 from gpusim.sim.core.engine import engine
 
-os.environ["MPLBACKEND"] = "Agg"
+# As `gpusim` itself has it: rows have no cycles of references, of which the collector would look for again and again.
+gc.set_threshold(400_000)
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -24,6 +29,12 @@ settings.load_profile("repeatable")
 def pytest_configure(config: pytest.Config) -> None:
     """Name the marker of what needs the compiled core."""
     config.addinivalue_line("markers", "compiled: needs the core compiled from today's text")
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave the tests themselves alone, which are there until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -13,6 +13,7 @@ in the report, so that what ncu may print is mutated too.
 import argparse
 import contextlib
 import faulthandler
+import gc
 import gzip
 import io
 import json
@@ -35,6 +36,7 @@ from random import Random
 from mutate import mutated
 
 os.environ["MPLBACKEND"] = "Agg"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 from gpusim.cli import main
 from gpusim.errors import GpusimError
@@ -43,6 +45,8 @@ from gpusim.machine.load import machine_names
 from gpusim.records.record import measured_folder
 from gpusim.scenario.catalogue import scenario_folder
 from gpusim.scenario.models import Scenario
+
+gc.set_threshold(400_000)  # as in a process of gpusim
 
 ROOT = Path(__file__).parents[2]
 
