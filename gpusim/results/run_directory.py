@@ -34,7 +34,10 @@ TIMELINE_SCHEMA = "gpusim.timeline/1"
 _TIMELINE = TypeAdapter(Timeline)
 
 _MOST = 1 << 24
-"""Upper limit of the CTAs, warps and slots of a run; its square is the limit of its cycles."""
+"""Upper limit of the CTAs, warps and slots of a run."""
+
+_MOST_CYCLES = _MOST**2
+"""Upper limit of the cycles of a run."""
 
 _MOST_ISSUES = 1 << 16
 """Upper limit of the instructions that a warp issues without a pause."""
@@ -179,12 +182,13 @@ def _read_timeline(path: Path) -> Timeline:
 
 def _is_possible(span: WarpSpan | KTileSpan) -> bool:
     """Return whether the indices and cycles of a span are possible in a run."""
-    indices = (span.cta, span.warp, span.smsp if isinstance(span, WarpSpan) else span.stage)
-    issues = isinstance(span, WarpSpan) and span.reason == SELECTED
+    in_bounds = 0 <= span.begin < _MOST_CYCLES and 0 <= span.cta < _MOST and 0 <= span.warp < _MOST
     lasts = span.end - span.begin
-    in_time = 0 <= span.begin < _MOST**2 and 0 <= lasts < (_MOST_ISSUES if issues else _MOST**2)
-    counted = () if isinstance(span, WarpSpan) else (span.k_tile, span.k_group)
-    return in_time and all(0 <= index < _MOST for index in indices) and all(-1 <= place < _MOST for place in counted)
+    if isinstance(span, WarpSpan):
+        longest = _MOST_ISSUES if span.reason == SELECTED else _MOST_CYCLES
+        return in_bounds and 0 <= lasts < longest and 0 <= span.smsp < _MOST
+    counted = -1 <= span.k_tile < _MOST and -1 <= span.k_group < _MOST
+    return in_bounds and 0 <= lasts < _MOST_CYCLES and 0 <= span.stage < _MOST and counted
 
 
 def _named_rows(table: dict[str, Any]) -> tuple[dict[str, Any], ...]:
