@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -212,6 +213,7 @@ class Run:
 def make_run() -> Callable[..., Run]:
     """A run of so many k tiles, by default 9 over 3 stages; ``a`` names operand A's shared layout."""
 
+    @cache
     def make(k_tiles: int = 9, a: str = "crosswise") -> Run:
         timeline = synthetic_timeline(k_tiles)
         return Run(synthetic_result(timeline, a), timeline)
