@@ -1,6 +1,6 @@
 """
-What tells one family of kernels from another: which questions each answers, and which family has which problem.
+Families of kernels: the questions that each family answers, and the registry of problem kinds by family.
 
-Its face is the registry (``load_scenario``, ``family_of``), the protocols of ``Family``, and ``Verification``. What
-lies here beside the families never knows how a kernel works: it asks the family, and a stage is imported when asked.
+The interface is the registry (``load_scenario``, ``family_of``), the protocols of ``Family``, and ``Verification``. The
+modules beside the families do not know how a kernel works: they ask the family, whose stages are imported on demand.
 """

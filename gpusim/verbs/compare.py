@@ -50,8 +50,8 @@ class ComparedSide:
     One side of a comparison.
 
     Attributes:
-        name: Its name, for a reader.
-        kind: Origin of its figures.
+        name: Name of the side in tables.
+        kind: Origin of the figures.
         result: The simulated result; None for a profile.
         profiled: The profile; None for a result.
         timeline: Timeline of the watched CTA; None for a profile or a bare result.
@@ -116,11 +116,11 @@ class Comparison:
     A comparison of sides.
 
     Attributes:
-        sides: The compared sides. Ratios and deltas are those to the first one.
-        differences: Keys in which the scenarios differ, and the streams if these do.
+        sides: The compared sides. Ratios and deltas refer to the first side.
+        differences: Keys in which the scenarios differ, and the streams if they differ.
         metrics: Every figure that at least two sides have.
         bounds: The bound of each side, in words; empty for a profile.
-        machines: Machine of each side; None for a profile, and if the machine's file is gone or has changed since.
+        machines: Machine of each side; None for a profile, and if the machine's file was deleted or changed since.
     """
 
     sides: tuple[ComparedSide, ...]
@@ -212,7 +212,7 @@ def side_of(
 
     Args:
         what: The content of the side.
-        name: Its name; empty takes the name of the file or folder, or of the kind of problem.
+        name: Name of the side; if empty, the name of the file or folder, or the kind of problem.
         exact, stream, progress: As of ``compare``.
     """
     if isinstance(what, ComparedSide):
@@ -241,9 +241,10 @@ def changed_side(
     Args:
         side: A simulated side.
         settings: The settings, as ``--set`` takes them, for the name.
-        scenario: Its scenario with the settings.
+        scenario: The side's scenario with the settings.
         exact: As of ``simulate``.
-        stream: Likewise; "auto" is the origin of the side's streams, or "estimated" if they cannot be compiled.
+        stream: As of ``simulate``; "auto" is the origin of the side's streams, or "estimated" if they cannot be
+            compiled.
     """
     if stream == "auto" and side.result is not None and side.result.stream == "estimated":
         stream = "estimated"

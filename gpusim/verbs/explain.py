@@ -1,4 +1,4 @@
-"""Explains a scenario: what bounds it, where each per cent of the machine's time goes, and what would help."""
+"""Explains a scenario: its bound, the use of each per cent of the machine's time, and changes that would help."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -27,10 +27,10 @@ class Explanation:
     The explanation of one scenario.
 
     Attributes:
-        verdict: What limits it, in one sentence.
+        verdict: The main limit, in one sentence.
         sentences: The explanation, one sentence for each topic.
-        bound: What bounds it: a resource's use of its peak, else the largest stall reason.
-        budget: Where the time of all SMs goes. Losses and useful multiplications sum to 100 per cent.
+        bound: The bound: a resource that is used close to its peak, else the largest stall reason.
+        budget: Division of the time of all SMs. Losses and useful multiplications sum to 100 per cent.
         resources: Use of every resource's peak, the most used first.
         occupancy: CTAs that an SM holds, and the resource that limits them.
         what_if: Changes with their simulated gain, the largest first.

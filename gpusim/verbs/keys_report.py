@@ -11,7 +11,7 @@ from gpusim.machine.keys import FigureKey, figure_key, figure_keys
 from gpusim.scenario.keys import ScenarioKey, shared_keys
 
 _MACHINE = "machine"
-"""Name of all keys of machine files, and first part of their names in ``--set``."""
+"""Name for all keys of machine files; it is the first part of their names in ``--set``."""
 
 _WIDTH = 100
 _INDENT = 4

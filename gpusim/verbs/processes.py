@@ -1,4 +1,4 @@
-"""Runs a function in worker processes. They end with this process in any case, and print nothing when interrupted."""
+"""Runs a function in worker processes, which end when this process ends, and print nothing when interrupted."""
 
 import os
 import signal
@@ -45,8 +45,8 @@ def interrupts_held() -> Iterator[None]:
     """
     Block SIGINT within the block; processes that start in it inherit this, and never receive one.
 
-    With the first process, Python starts its resource tracker, and unblocks SIGINT after that. So the tracker is
-    started before.
+    Python starts its resource tracker with the first process, and then unblocks SIGINT. So this function starts the
+    tracker before it blocks SIGINT.
     """
     if sys.platform == "win32":
         yield
@@ -60,7 +60,7 @@ def interrupts_held() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """End this process as soon as the one that started it has ended, even by kill -9."""
+    """End this process as soon as its parent has ended, even by kill -9."""
     threading.Thread(target=_wait_for_parent, daemon=True).start()
 
 

@@ -136,7 +136,7 @@ def simulate_launches(
 
 def _take(user: UserKernel, kernels: Sequence[AnyKernel]) -> None:
     """
-    Give a user's machine code to the scenario's kernel.
+    Replace the machine code of the scenario's kernel by a user's machine code.
 
     Raises:
         BadInput: The code is for another architecture, or the scenario has no such kernel, or several.
@@ -198,8 +198,9 @@ class SimulatedLaunch:
         """
         Cycles of the launch, overhead included (D15).
 
-        They are counted by the fastest GPC. A GPC without a CTA keeps its full clock while busy tensor cores slow the
-        others. If all GPCs have CTAs, the last SM to end is assumed to be in the slowest GPC, by the measured lag.
+        Elapsed cycles are cycles of the fastest GPC. A GPC without a CTA keeps its full clock while busy tensor cores
+        slow the others. If all GPCs have CTAs, the last SM to end is assumed to be in the slowest GPC, whose lag is
+        measured.
         """
         return self.elapsed_of(self.outcome.longest)
 
@@ -219,7 +220,7 @@ class SimulatedLaunch:
 
     @property
     def own_reads(self) -> int:
-        """Sectors that the launch reads from the L2 besides data: the code, several times."""
+        """Sectors that the launch reads from the L2 besides data: the machine code, which is fetched several times."""
         reads = self.launch.machine.launch.reads
         if reads is None:
             return 0

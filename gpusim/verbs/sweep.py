@@ -1,4 +1,4 @@
-"""Sweeps a scenario over any of its keys: every point is simulated once, in parallel, and kept when it finishes."""
+"""Sweeps a scenario over any of its keys. Points are simulated in parallel, and each is stored when it finishes."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -205,7 +205,7 @@ class _Work:
 
 
 def _definition(base: Base, axes: Sequence[Axis]) -> dict[str, Any]:
-    """Return the definition that identifies a sweep, without processes and table format."""
+    """Return the definition that identifies a sweep; the number of processes and the table format are no part of it."""
     return {
         "version": gpusim.__version__,
         "machines": _machine_digests(base, axes),

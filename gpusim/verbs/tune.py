@@ -40,9 +40,9 @@ class Ranked:
         cycles: Elapsed cycles, simulated.
         time_us: Microseconds at the machine's clock.
         tflops: 10^12 operations a second.
-        bound: What bounds it.
+        bound: Bound of the configuration: a resource or a stall reason.
         least_cycles: Lower bound of its elapsed cycles.
-        reason: Why it is faster than the next.
+        reason: Reason why it is faster than the next configuration.
         figures: All figures of its simulation (``sweep``'s columns).
         measured_cycles: Elapsed cycles on a GPU; None if it was not measured.
     """
@@ -70,12 +70,12 @@ class Tuning:
         own: Figures of the scenario's own kernel; ``error`` if it cannot be simulated.
         ranking: The simulated configurations, fastest first.
         tried: Number of configurations of the space.
-        illegal: Number of them that are not legal for the problem.
-        bounded: Number of them that cannot win, by resource: the fewest cycles of this resource are not below the best.
-        unsimulated: Number of them that could still have won when the budget was spent.
-        failed: Number of them that could not be simulated, by reason.
+        illegal: Configurations that are not legal for the problem.
+        bounded: Configurations that cannot win, by resource: this resource alone needs at least the best's cycles.
+        unsimulated: Configurations that could still have won when the budget was spent.
+        failed: Configurations that could not be simulated, by reason.
         chosen_by: "all" if every configuration that could win was simulated, else "optuna".
-        notes: What a reader must know about the space.
+        notes: Remarks about the space.
     """
 
     scenario: dict[str, Any]

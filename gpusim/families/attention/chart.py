@@ -34,10 +34,10 @@ MEASURED_LANES = (
     ("blocks", "key blocks", "fragments to last MMA", 0.46),
     ("waits", "waits", "for K, and barrier", 0.34),
 )
-"""The same of what a timeline build stamps."""
+"""Kind, name, note and height in inches of each lane of measured key blocks, which a timeline build stamps."""
 
 _NAME = ("name", "", "", 0.2)
-"""The strip in which it stands whether the lanes below it are measured or simulated."""
+"""The strip with the words that say whether the lanes below are measured or simulated."""
 
 _KEY = "Colour and number name the key block, in the order walked."
 _ASKED = "A line among measured ones is where the next K is asked for."
@@ -47,13 +47,13 @@ _FILLED = "Boxes of GEMMs are filled to the share of cycles in which the tensor 
 @dataclass(frozen=True, slots=True)
 class KeyBlockSpans:
     """
-    Everything that one warp did between its first cycle and its last.
+    The activities and waits of one warp.
 
     Attributes:
-        spans: Its activities, the waits apart.
-        waits: Its waits.
-        blocks: Key blocks it walked.
-        end: One past its last cycle.
+        spans: Activities without waits.
+        waits: Waits.
+        blocks: Number of key blocks that the warp walked.
+        end: The cycle after the warp's last one.
     """
 
     spans: tuple[KTileSpan, ...]
@@ -67,11 +67,11 @@ class KeyBlockSpans:
         return [min(span.begin for span in self.of("qk", block)) for block in range(self.blocks)]
 
     def of(self, activity: str, block: int) -> list[KTileSpan]:
-        """Return the stretches that one activity took for one key block."""
+        """Return the intervals of one activity for one key block."""
         return [span for span in self.spans if span.activity == activity and span.k_tile == block]
 
     def windows(self) -> list[tuple[int, int]]:
-        """Return the cycles to draw: everything, or both ends of a long walk."""
+        """Return the intervals of cycles to draw: the whole walk, or both ends of a long one."""
         if self.blocks <= MOST_DRAWN:
             return [(0, self.end)]
         begins, (head, tail) = self.begins, ENDS
@@ -81,16 +81,16 @@ class KeyBlockSpans:
 @dataclass(frozen=True, slots=True)
 class StampedBlocks:
     """
-    The key blocks of one warp as a GPU stamped them.
+    The measured key blocks of one warp, as a timeline build stamps them on a GPU.
 
     Attributes:
-        rows: One for each key block, in the order walked.
+        rows: A row for each key block, in the order of the walk.
     """
 
     rows: Sequence[PipelineRow]
 
     def windows(self) -> list[tuple[int, int]]:
-        """Return the cycles to draw, as of ``KeyBlockSpans``, to the last MMA."""
+        """Return the intervals of cycles to draw, as ``KeyBlockSpans.windows``, up to the last MMA."""
         end = self.rows[-1].mma_end
         if len(self.rows) <= MOST_DRAWN:
             return [(0, end)]
@@ -98,14 +98,14 @@ class StampedBlocks:
         return [(0, self.rows[head].mma_begin), (self.rows[-tail].mma_begin, end)]
 
     def pace(self) -> str:
-        """What is measured, in words: cycles of a steady key block, and how long the warp waits for K."""
+        """Return the measured pace in words: cycles of a steady key block, and of the wait for K."""
         steps = [after.mma_begin - before.mma_begin for before, after in pairwise(self.rows)]
         steady = f"{int(median(steps)):,} cycles per key block (median); " if steps else ""
         waited = sum(row.wait_end - row.wait_begin for row in self.rows)
         return f"{steady}{waited:,} of {self.rows[-1].mma_end:,} cycles to the last MMA are waits for K."
 
     def draw(self, panel: overlap.Panel, lanes: Sequence[overlap.ChartLane]) -> None:
-        """Draw each key block from its first fragments to its last MMA, the waits, and when its K was asked for."""
+        """Draw each key block from its first fragments to its last MMA, the waits, and the requests for K."""
         blocks, waits = lanes
         for lane in lanes:
             panel.box(panel.begin, panel.end, lane.top, lane.height, LANE, zorder=0)
@@ -120,7 +120,7 @@ class StampedBlocks:
 
 
 def warp_spans(timeline: Timeline, blocks: int) -> KeyBlockSpans:
-    """Return what warp 0 of the watched CTA did; the CTA walked ``blocks`` key blocks."""
+    """Return the activities and waits of warp 0 of the watched CTA, which walked ``blocks`` key blocks."""
     own = [span for span in timeline.k_tiles if span.warp == 0]
     waits = tuple(span for span in own if span.activity.startswith("wait"))
     end = max(span.end for span in timeline.warps if span.warp == 0)
@@ -137,15 +137,16 @@ def attention_overlap_chart(
     measured: Sequence[PipelineRow] | None = None,
 ) -> Canvas:
     """
-    Draw the key blocks of warp 0 of the watched CTA, the first of those with most, as PNG.
+    Draw the key blocks of warp 0 of the watched CTA as PNG.
 
-    Copies are hatched from the first one's issue to the last one's data in shared memory; GEMMs and softmax are solid
-    from the first instruction to the last result, cut where the warp waits. A key block keeps its colour and its
-    number, counted in the order walked, in every row. A CTA that sees no key has its output, or nothing, alone.
+    Copies are hatched from the issue of the first to the arrival of the last in shared memory. GEMMs and softmax are
+    solid from the first instruction to the last result, and interrupted by waits. A key block has one colour and one
+    number in all rows; blocks are numbered in the order of the walk. A CTA without visible keys shows at most its
+    output.
 
     Args:
         result: The run.
-        words: Description of its scenario.
+        words: Description of the run's scenario.
         timeline: Spans of the run.
         canvas: The file to write, or the figure to draw into.
         cycles: For "qk" and "pv", cycles that the MMAs of one warp's key block occupy the tensor core, to which their
@@ -222,7 +223,7 @@ def _draw(panel: overlap.Panel, warp: KeyBlockSpans, lanes: Sequence[overlap.Cha
 
 
 def _pace(warp: KeyBlockSpans) -> str:
-    """The chart in words: cycles of a steady key block, and of its parts."""
+    """Return the pace of the run in words: cycles of a steady key block, and of its parts."""
     if not warp.blocks:
         return f"The CTA sees no key; {warp.end:,} cycles."
     steps = [after - before for before, after in pairwise(warp.begins)]

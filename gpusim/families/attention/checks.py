@@ -1,4 +1,4 @@
-"""Every rule a well-formed attention scenario must keep: which blocks there are, and what the machine allows."""
+"""Checks an attention scenario: legal query and key blocks, and the limits of the machine."""
 
 from math import e, log2, prod
 
@@ -26,10 +26,10 @@ MOST_HEAD = 256
 """Largest head_dim and head_dim_v."""
 
 FARTHEST_OPERAND = 8
-"""An element of Q or K that no draw exceeds: both are standard normal."""
+"""Assumed largest element of Q and K, which are drawn from a standard normal distribution."""
 
 FEWEST_STAGES, MOST_STAGES = 3, 10
-"""Slots that a ring may have where head_dim has more k tiles than the ring has slots."""
+"""Allowed numbers of ring slots if head_dim has more k tiles than the ring has slots."""
 
 MAINLOOP_INSTRUCTIONS = {"attention": ((16, 8, 8), (16, 8, 16)), "flash": ((16, 8, 16),)}
 """mma.sync shapes of each kernel. Flash's P is the A fragment of the deeper one."""
@@ -75,7 +75,7 @@ def _check_problem(scenario: AttentionScenario, origin: Origin) -> None:
 
 
 def _check_scale(scenario: AttentionScenario, origin: Origin) -> None:
-    """A score of base 2 that is infinite has no distance from its row's maximum."""
+    """Check that no score can overflow: an infinite score has no difference from its row's maximum."""
     problem = scenario.problem
     greatest = GREATEST_FLOAT["f32"] / (log2(e) * problem.head_dim * FARTHEST_OPERAND**2)
     rule = f"at most {greatest:g} in magnitude with head_dim = {problem.head_dim}, so that no score overflows f32"
@@ -120,7 +120,7 @@ def _check_output(scenario: AttentionScenario, origin: Origin) -> None:
 
 
 def _check_order(scenario: AttentionScenario, origin: Origin) -> None:
-    """Refuse an order that only a causal mask gives a meaning, or that CUTLASS's kernel does not have."""
+    """Refuse an order of CTAs that needs a causal mask, or that CUTLASS's kernel lacks."""
     kernel = scenario.kernel
     usual = kernel.cta_order in (None, scenario.default_order)
     rule = f'"{scenario.default_order}" without a causal mask, where all query blocks are equal'

@@ -1,4 +1,4 @@
-"""What an attention kernel is compiled with and launched with: macros, grid, shared memory, parameters."""
+"""Specialises attention kernels for a GPU: macros, grid, shared memory, parameters."""
 
 from typing import Final
 
@@ -40,7 +40,7 @@ _OPERAND: Final[dict[str, int | str]] = {
     "STORE_POINTERS_CONTIGUOUS": 1,
     "WALK": "exclusive_or",
 }
-"""What scenario.cuh must be told of the GEMM's operands; the attention kernels have tiles of their own instead."""
+"""Macros of a GEMM's operands, which scenario.cuh requires; attention kernels do not use them."""
 
 
 def specialisations(scenario: AttentionScenario, build: Build = "plain") -> tuple[Specialisation, ...]:
@@ -57,14 +57,14 @@ def specialise_attention(
     scenario: AttentionScenario, build: Build = "plain", shape: AttentionShape | None = None, **changed: int
 ) -> Specialisation:
     """
-    Return the kernel of an attention scenario as it is compiled and launched.
+    Return the specialised kernel of an attention scenario.
 
     Args:
         scenario: Problem and kernel.
         build: ``trace`` and ``timeline`` are the same source, instrumented (kernels_cuda/record.cuh).
-        shape: Other tiles than the scenario's, to try them out.
-        changed: Macros that are to differ, by their names without GPUSIM_: CTAS_PER_SM, QUERIES_IN_REGISTERS or
-            COMPUTED_V, which no scenario names.
+        shape: Tiles to use in place of the scenario's tiles.
+        changed: Other values of macros, by name without GPUSIM_: CTAS_PER_SM, QUERIES_IN_REGISTERS or COMPUTED_V,
+            which are no keys of a scenario.
 
     Raises:
         BadInput: kernels_cuda has no such kernel: it issues another mma.sync, or is CUTLASS's.
@@ -120,7 +120,7 @@ def _macros(scenario: AttentionScenario, shape: AttentionShape, build: Build) ->
 
 
 def _gemm_macros(scenario: AttentionScenario, shape: AttentionShape) -> dict[str, int | str]:
-    """What kernels_cuda/scenario.cuh wants to know: the second GEMM, P by V, is its GEMM."""
+    """Return the macros that kernels_cuda/scenario.cuh requires, for the second GEMM, P * V."""
     problem, (m, _, k) = scenario.problem, scenario.instruction
     ab = problem.dtype.ab
     return {

@@ -1,4 +1,4 @@
-"""The tensors of an attention scenario on the GPU: what its kernel is given, and what it stored."""
+"""Holds the tensors of an attention scenario on the GPU, and checks the kernel's output."""
 
 from dataclasses import asdict, dataclass, replace
 from math import e, log2
@@ -23,10 +23,10 @@ class AttentionOnDevice(DeviceProblem):
     A scenario's tensors in GPU memory.
 
     Attributes:
-        tensors: Q, K and V, device arrays.
-        output: Flat, as from ``elements.unwritten_tensor``.
-        lse: [batch, heads, lse_length], f32.
-        buffer: Of an output that is not kept in registers, f32; else one element.
+        tensors: Q, K and V, as device arrays.
+        output: Output, flat, as from ``elements.unwritten_tensor``.
+        lse: Log-sum-exp, f32, shape [batch, heads, lse_length].
+        buffer: f32 buffer of the output; one element if the output stays in registers.
         lengths: Queries and keys in use of each batch, int32.
     """
 
@@ -45,7 +45,7 @@ class AttentionOnDevice(DeviceProblem):
         self.lse.fill(np.nan)
 
     def params(self, k_iterations: int, recording: Recording = Recording()) -> npt.NDArray[np.void]:  # noqa: ARG002, B008
-        """Return the ``struct AttentionParams`` of one launch; its k tiles follow from the lengths."""
+        """Return the ``struct AttentionParams`` of one launch."""
         params = np.zeros((), ATTENTION_PARAMS)
         common: Any = params["common"]
         own: Any = self.tensors
@@ -62,7 +62,7 @@ class AttentionOnDevice(DeviceProblem):
 
 
 def upload(cupy: Any, scenario: AttentionScenario, seed: int) -> AttentionOnDevice:
-    """Put random inputs of a seed, NaN past every batch's length, and an output of NaN on the GPU."""
+    """Put random inputs, with NaN past each batch's length, and an output of NaN on the GPU."""
     host, problem = make_attention_tensors(scenario, seed), scenario.problem
     output = unwritten_tensor(problem.output_elements, problem.dtype.output)
     return AttentionOnDevice(
@@ -84,15 +84,16 @@ def compare(
     scenario: AttentionScenario, tensors: AttentionTensors, stored: tuple[Any, Any], seed: int, xp: Any = np
 ) -> Numerics:
     """
-    Compare what a launch stored with float64 softmax attention.
+    Compare the outputs of a launch with float64 softmax attention.
 
-    Rows past a batch's length that were written count as wrong. The figures of the worst element are the output's.
+    Written rows past a batch's length count as wrong. The worst element is an element of the output, not of the
+    log-sum-exp.
 
     Args:
         scenario: Problem and kernel.
-        tensors: Its inputs, of the array module.
+        tensors: Inputs, arrays of the array module.
         stored: The output, flat as stored, and the log-sum-exp [batch, heads, lse_length].
-        seed: Of the inputs.
+        seed: Seed of the inputs.
         xp: The array module.
     """
     problem, element = scenario.problem, scenario.problem.dtype.output

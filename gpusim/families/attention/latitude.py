@@ -1,11 +1,11 @@
-"""Where a count of attention may differ from the hardware's, and why."""
+"""Knows the counts of attention that may differ from the hardware's, and the reasons."""
 
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.records.check import GLOBAL_LOADS, GLOBAL_STORES, SUMS
 
 
 def latitude(scenario: AttentionScenario, source: str, *, fewer: bool) -> str:
-    """Say why a count may differ from what was measured; empty where it must not."""
+    """Return the reason why a count may differ from the measured one; empty if it must not."""
     if source in GLOBAL_STORES and fewer:
         return "clipped warps branch around their stores (D26)"
     if not scenario.problem.ragged:

@@ -1,4 +1,4 @@
-"""What the pictures of attention's run show."""
+"""Chooses the contents of the pictures of attention's run."""
 
 from collections.abc import Sequence
 from math import prod
@@ -18,7 +18,7 @@ from gpusim.results.timeline import Timeline
 from gpusim.results.use import mma_interval
 
 _TYPICAL = (("sts", "p"), ("ldmatrix", "p"), ("ldmatrix", "q"), ("ldmatrix", "k"), ("ldmatrix", "v"))
-"""Accesses to show where none conflicts: the way of P where it goes through shared memory, else the operands."""
+"""Accesses to show if none conflicts: stores and loads of P if it goes through shared memory, else the operands."""
 
 
 def bank_pictures(scenario: AttentionScenario) -> tuple[BankPicture, ...]:
@@ -35,7 +35,7 @@ def draw_overlap(
     *,
     measured: Sequence[PipelineRow] | None = None,
 ) -> Canvas:
-    """Draw the key blocks of one warp: GEMMs, softmax, and what the warp waits for; measured ones above it."""
+    """Draw the key blocks of one warp: GEMMs, softmax and waits, below the measured key blocks if there are any."""
     return attention_overlap_chart(result, words, timeline, canvas, _block_cycles(scenario, result), measured=measured)
 
 

@@ -1,4 +1,4 @@
-"""What an attention scenario may say: frozen models of the problem and its kernel, and the values derived from them."""
+"""Defines attention scenarios: frozen models of the problem and its kernel, and values derived from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,7 +77,7 @@ class AttentionProblem(Table):
 
     @property
     def score_scale(self) -> float:
-        """What Q * K^T is multiplied by."""
+        """Factor of Q * K^T."""
         return self.scale if self.scale is not None else 1 / sqrt(self.head_dim)
 
     @property
@@ -109,10 +109,10 @@ class AttentionProblem(Table):
     @property
     def flops(self) -> int:
         """
-        Multiplications and additions of both GEMMs, as FlashAttention counts them: half of all under a causal mask.
+        Multiplications and additions of both GEMMs, as FlashAttention counts them; a causal mask halves them.
 
-        That is 4 * queries * keys * head_dim a head where both heads' dimensions are equal. Source: the benchmarks of
-        FlashAttention, benchmarks/benchmark_flash_attention.py.
+        Each head has 4 * queries * keys * head_dim if head_dim and head_dim_v are equal. Source: FlashAttention,
+        benchmarks/benchmark_flash_attention.py.
         """
         scores = sum(queries * keys for queries, keys in zip(self.lengths_q, self.lengths_k, strict=True))
         whole = 2 * self.heads * scores * (self.head_dim + self.head_dim_v)
@@ -143,7 +143,7 @@ class AttentionKernel(Table):
     """
     The kernel: CUTLASS's memory-efficient attention ("attention") or FlashAttention-2's order ("flash").
 
-    None stands for the rule of ``AttentionScenario``.
+    A value of None is derived by ``AttentionScenario``.
     """
 
     mainloop: Literal["attention", "flash"] = Field("attention", description="Order of ops and where P lies.")
@@ -177,11 +177,11 @@ class AttentionKernel(Table):
 
 class AttentionScenario(Scenario):
     """
-    One question about attention: a problem, a kernel, a machine.
+    An attention scenario: a problem, a kernel, a machine.
 
-    What the kernel leaves out follows CUTLASS's choice for ``attention`` (golden fmha_facts), but for the instruction:
-    the example issues m16n8k8 on sm_80, too, which takes twice as many, and so does its code here; and
-    FlashAttention-2's for ``flash``.
+    Defaults of the kernel are CUTLASS's for ``attention`` (golden fmha_facts), and FlashAttention-2's for ``flash``.
+    The default mma.sync is an exception: CUTLASS's example issues m16n8k8 on sm_80, too, twice as many as needed. A
+    scenario with CUTLASS's code does the same.
     """
 
     problem: AttentionProblem
@@ -236,7 +236,7 @@ class AttentionScenario(Scenario):
 
     @property
     def default_order(self) -> CtaOrder:
-        """Order of CTAs that a kernel has unless another is asked for."""
+        """Default order of CTAs."""
         return "descending" if self.flash and self.problem.mask != "none" else "ascending"
 
     @property

@@ -1,6 +1,6 @@
-"""The float64 answer to an attention problem and how far a correct kernel may be from it; knows nothing of blocks.
+"""The float64 reference of an attention problem, and the largest error of a correct kernel; it knows no blocks.
 
-Whoever keeps the tensors on a device passes its array module (``xp``), whose functions are numpy's by name.
+Functions take the array module of the tensors (``xp``): numpy, or a module with the same functions for a device.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ P_ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8}
 """Unit roundoff of P's type."""
 
 _ROUNDINGS = 4
-"""Roundings of P, and of the output, that a result may be wrong by."""
+"""Largest error of a result, in roundings of P and in roundings of the output."""
 
 _LSE_ROUNDOFF = 2.0**-14
 """Relative error of a log-sum-exp: of a score in float32, which a score of 100 multiplies, and of exponentials."""
@@ -44,7 +44,7 @@ class AttentionReference(Reference):
 
 
 def visible(problem: AttentionProblem, batch: int, xp: Any = np) -> Any:
-    """Return which keys each query of a batch sees, shape [queries, keys], both those in use."""
+    """Return the mask of the keys that each query of a batch sees, shape [queries in use, keys in use]."""
     queries, keys = problem.lengths_q[batch], problem.lengths_k[batch]
     if problem.mask == "none":
         return xp.ones((queries, keys), bool)
@@ -118,7 +118,7 @@ def lse_agreement(found: Any, expected: AttentionReference, xp: Any = np) -> tup
         xp: The array module.
 
     Returns:
-        How many are beyond their bound, and the largest difference; None where one is not a number.
+        The number of log-sum-exps beyond their bound, and the largest difference; None if one is not a number.
     """
     unused = xp.isnan(expected.lse)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""An attention kernel as a schedule: which program each CTA executes, and what its grid asks of global memory."""
+"""An attention kernel as a schedule: the program of each CTA, and the grid's accesses to global memory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,12 +89,12 @@ class FusedKernel(CountedKernel[Step]):
         return self._lanes
 
     def walked_blocks(self, block: int) -> tuple[KeyBlock, ...]:
-        """Return the key blocks of a CTA, ascending; none where it finds no query."""
+        """Return the key blocks of a CTA, ascending; empty for a CTA without queries."""
         return self.blocks[block] or ()
 
     @cached_property
     def blocks(self) -> tuple[tuple[KeyBlock, ...] | None, ...]:
-        """The key blocks of every CTA; None where it finds no query."""
+        """The key blocks of every CTA; None for a CTA without queries."""
         return cta_blocks(self.scenario)
 
     def steps(self, block: int) -> AttentionProgram:
@@ -102,22 +102,22 @@ class FusedKernel(CountedKernel[Step]):
         return self._program(self.walked_blocks(block))
 
     def steps_before_epilogue(self, block: int) -> Sequence[Step]:
-        """Return all steps but those that bring the output, or a part of it, to global memory."""
+        """Return the steps before the epilogue, without steps that store the output or a part of it."""
         return [step for step in self.steps(block) if step.phase in _BEFORE_EPILOGUE]
 
     def epilogue_steps(self, block: int) -> Sequence[Step]:
-        """Return the steps that bring the output from the accumulators to global memory; not those to the buffer."""
+        """Return the steps that store the output from the accumulators; steps that store to the buffer are excluded."""
         return [step for step in self.steps(block) if step.phase == "epilogue"]
 
     def fills(self, block: int, operand: str) -> Sequence[Fill]:
-        """Return every fetch of Q, K or V; of P its stores of every key block."""
+        """Return every fetch of Q, K or V, or the stores of P in every key block."""
         lanes = self.lanes()
         filling = (step for step in self.steps(block) if isinstance(step.op, CopyAsync | softmax.StoreP))
         own = (step for step in filling if lanes.operand_name(step) == operand)
         return tuple(dict.fromkeys(Fill(lanes.target(step), getattr(step.op, "stage", 0)) for step in own))
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:
-        """Return the k tiles of all key blocks; P lies whole, by k tile."""
+        """Return the k tiles of all key blocks. P is stored whole, by k tile."""
         lanes, found = self.lanes(), dict[tuple[tuple[int, ...], int], list[int]]()
         for step in self.steps(block):
             op = step.op
@@ -126,7 +126,7 @@ class FusedKernel(CountedKernel[Step]):
         return tuple(FragmentTile(slot, groups) for (_, slot), groups in found.items())
 
     def missing_work(self, block: int) -> str:
-        """Say that a block past its batch's queries has none."""
+        """Return "no query" for a block past its batch's queries, otherwise an empty string."""
         return "no query" if self.blocks[block] is None else ""
 
     @property
@@ -137,19 +137,19 @@ class FusedKernel(CountedKernel[Step]):
 
     @property
     def stamped(self) -> Stamped:
-        """What a timeline build stamps: the key blocks of a CTA with most, of the first head of the first batch."""
+        """Key blocks that a timeline build stamps: those of a CTA with most key blocks, in head 0 of batch 0."""
         x, _, _ = self.grid
         block = max(range(x), key=lambda cta: (len(self.walked_blocks(cta)), -cta))
         warps, beyond = self.shape.threads // WARP_SIZE, self.shape.compiled_stages
         return Stamped(block, warps, len(GEMMS), 1, beyond, descending=self.scenario.flash)
 
     def behaviour(self, cta: int) -> Behaviour | None:
-        """Return keys and masking of each of a CTA's key blocks; None where it finds no query: it begins, and ends."""
+        """Return keys and masking of each key block of a CTA; None for a CTA without queries, which ends at once."""
         return self._behaviours[cta]
 
     @cached_property
     def _behaviours(self) -> list[Behaviour | None]:
-        """The behaviour of every CTA; CTAs that walk alike have one."""
+        """The behaviour of every CTA. CTAs with equal walks have equal behaviour."""
         of = cache(lambda walked: tuple((block.keys, block.masked) for block in walked))
         return [None if walked is None else of(walked) for walked in self.blocks]
 
@@ -173,16 +173,16 @@ class FusedKernel(CountedKernel[Step]):
         return {"MUFU": mufu_of(step, self.shape)}
 
     def row(self, step: Step, lanes: Lanes[Step]) -> ConflictRow | None:
-        """Return the row of a GEMM's access, or of one of P or of a row statistic."""
+        """Return the row of the counts' table for an access of a GEMM, of P or of a row statistic."""
         return _ROWS.get(type(step.op)) or super().row(step, lanes)
 
     def global_counts(self) -> GlobalCounts:
-        """Count the accesses of Q, K and V, of the buffer where there is one, of output and log-sum-exp."""
+        """Count the accesses to Q, K, V, output, log-sum-exp and, if there is one, the buffer."""
         return _GlobalTally(self).counts()
 
 
 class _GlobalTally:
-    """Adds up what all CTAs ask of global memory; fetches and rows of outputs that are alike are evaluated once."""
+    """Adds up the global accesses of all CTAs. Like fetches, and like rows of outputs, are evaluated once."""
 
     def __init__(self, kernel: FusedKernel) -> None:
         self.kernel, self.scenario, self.lanes = kernel, kernel.scenario, kernel.lanes()
@@ -216,7 +216,7 @@ class _GlobalTally:
                     yield "buffer" if isinstance(step.op, LoadSource) else "stored", row, 0, None
 
     def _of_ctas(self, row: int, number: int, op: CopyAsync | None, ctas: IntArray) -> IntArray:
-        """Return the figures of some CTAs; alike are those with as many rows, as far into a 128-byte line."""
+        """Return the counts of some CTAs. CTAs are alike if their rows have equal numbers and offsets in a line."""
         tensor = self.lanes.rows[row][0] if op else "o" if row else "lse"
         bits = self.lanes.operands[tensor].bits if op else element_bits("f32")
         most, left = self.scenario.queries_per_block, self.advance.num_queries[ctas]
@@ -234,7 +234,7 @@ class _GlobalTally:
         return total
 
     def _evaluated(self, row: int, number: int, op: CopyAsync | None, cta: AttentionCta) -> IntArray:
-        """Return the figures of all copies of one fetch, or of a row of outputs, by one CTA."""
+        """Return the counts of all copies of one fetch, or of a row of outputs, by one CTA."""
         if op is None:
             own = cta.output_rows[row]
             offset, valid = over_warps(own.offset), over_warps(own.valid)

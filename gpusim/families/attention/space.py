@@ -15,7 +15,7 @@ _STAGES = (2, 3, 4, 6, 8)
 
 
 def notes(scenario: AttentionScenario) -> tuple[str, ...]:  # noqa: ARG001 - every kernel of attention is in its space
-    """Return what a reader of the answer must know: nothing."""
+    """Return no remarks: the space contains every kernel of a scenario."""
     return ()
 
 
@@ -41,9 +41,9 @@ def configurations(scenario: AttentionScenario, machine: Machine) -> Iterator[Ma
 
 def least_cycles(scenario: AttentionScenario, machine: Machine) -> dict[str, int]:
     """
-    Return, by resource, the fewest cycles that the launch could take if nothing else held it up.
+    Return, by resource, the fewest cycles that the launch could take if no other resource limited it.
 
-    The tensor cores of all SMs share the products of both GEMMs with the keys that CTAs walk.
+    The products of both GEMMs with the keys that CTAs walk are divided among the tensor cores of all SMs.
 
     Args:
         scenario: A legal configuration.

@@ -1,4 +1,4 @@
-"""The tensors of an attention problem in simulated global memory: what is in them and how they lie."""
+"""The tensors of an attention problem in simulated global memory: their contents and their layout."""
 
 from dataclasses import dataclass
 
@@ -48,11 +48,11 @@ def _draw(
 
 
 def rows_in_use(length: int, lengths: tuple[int, ...]) -> BoolArray:
-    """Return which of ``length`` rows each batch uses, shape [batch, length]."""
+    """Return the mask of the rows that each batch uses, shape [batch, length]."""
     return np.arange(length) < np.array(lengths)[:, None]
 
 
 def output_rows(problem: AttentionProblem) -> BoolArray:
-    """Return which rows of the output, seen as [batch * queries * heads, head_dim_v], are computed."""
+    """Return the mask of the computed rows of the output, seen as [batch * queries * heads, head_dim_v]."""
     used = rows_in_use(problem.queries, problem.lengths_q)
     return np.repeat(used.reshape(-1), problem.heads)

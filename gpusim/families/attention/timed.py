@@ -1,4 +1,4 @@
-"""An attention kernel in time: CTAs told by their key blocks, keys and values that the query blocks of a head share."""
+"""Describes an attention kernel for simulation in time: CTAs by their key blocks, streams, accesses to the L2."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
@@ -32,7 +32,7 @@ WATCHED_ACTIVITIES = ("copy_q", "copy_k", "copy_v", "qk", "softmax", "pv", "outp
 
 
 class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
-    """The kernel of an attention scenario; key blocks are numbered by turn, in the order in which a CTA walks them."""
+    """The kernel of an attention scenario. The turn of a key block is its position in the walk of a CTA."""
 
     watch = Watch(
         activities=WATCHED_ACTIVITIES,
@@ -74,14 +74,14 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         return attention_stream(self.scenario, None if ctas is None else self.steps(ctas[0]), self.machine)
 
     def turn(self, step: Step, behaviour: Any) -> int:
-        """Return the place of a step's key block in the walk; the number of key blocks outside the key loop."""
+        """Return the turn of a step's key block; outside the key loop, the number of key blocks."""
         blocks = len(behaviour)
         if step.key_block < 0:
             return blocks
         return blocks - 1 - step.key_block if self.scenario.flash else step.key_block
 
     def access(self, step: Step, lanes: Lanes[Step]) -> Access:
-        """Return what a step adds: row statistics and P pass the data stage, and so do shuffles, in one wavefront."""
+        """Return the access of a row statistic, of P or of a shuffle, which takes one wavefront of the data stage."""
         shared, wavefronts = self.machine.shared, wavefronts_of(lanes.shared(step))
         size = WORD_BYTES * WARP_SIZE
         match step.op:
@@ -103,7 +103,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
                 return Access()
 
     def noted(self, step: Step, behaviour: Hashable) -> Noted:
-        """Return the activity of a step: a copy by tensor, a GEMM, the softmax, the output; a wait is of what waits."""
+        """Return the activity of a step: a copy by tensor, a GEMM, the softmax, or the output."""
         op, phase = step.op, step.phase
         if phase == "start" or isinstance(op, CommitGroup):
             return Noted()
@@ -121,15 +121,15 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
         return COPIED.index(self.lanes().rows[row][0])
 
     def found(self, cta: int, *, first_wave: bool) -> tuple[L2Status, ...]:  # noqa: ARG002 - all are alike
-        """Say that all loads find their data in the L2: the buffer is written a key block before it is read."""
+        """Return that all loads hit the L2: the buffer is written a key block before it is read."""
         return (IN_L2,) * self.lanes().output_rows
 
     def walked(self, cta: int) -> tuple[Hashable, ...]:
-        """Return the CTA for each tensor, because each CTA has its own queries, and its own last key block."""
+        """Return the CTA as the key of each tensor: each CTA has its own queries, and its own last key block."""
         return () if self.behaviour(cta) is None else (cta,) * len(COPIED)
 
     def granules(self, tensor: int) -> int:
-        """Return the number of query blocks, or of key blocks, of all heads: a granule each."""
+        """Return the number of query blocks, or of key blocks, of all heads. Each block is a granule."""
         problem = self.scenario.problem
         return problem.batch * problem.heads * self._blocks_of_head(tensor)
 
@@ -181,7 +181,7 @@ class TimedFusedKernel(CompiledFusedKernel, TimedKernel[Step]):
 
     @cached_property
     def _advance(self) -> BlockAdvance:
-        """Where every CTA stands, in launch order."""
+        """The part of the problem that belongs to each CTA, in launch order."""
         return block_advance(self.scenario, self._places)
 
     # --- its work ---

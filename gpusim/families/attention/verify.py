@@ -1,4 +1,4 @@
-"""What attention is verified by: a program for each sequence of key blocks, and float64 softmax attention."""
+"""Verifies attention: executes a program for each sequence of key blocks, and compares with a float64 reference."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -47,12 +47,12 @@ def run_attention(
 
     Args:
         scenario: Problem and kernel.
-        tensors: Its inputs, left as they are.
-        programs: In the places of ``cta_programs``; None means the schedule's own.
+        tensors: Inputs, which are not changed.
+        programs: Programs in the order of ``cta_programs``; None takes those of the schedule.
         progress: Called after each batch with the CTAs done and the CTAs of the grid.
 
     Returns:
-        What was stored, as ``OutputTensors``, and hazards. The same arguments give the same bits.
+        The outputs and the hazards. The same arguments give the same bits.
 
     Not modelled: the order in which a tensor core adds its products, and the last bits of ex2.approx and lg2.approx.
     """
@@ -75,7 +75,7 @@ def run_attention(
 
 
 def _check_stores(scenario: AttentionScenario, output: OutputTensors, hazards: HazardLog) -> None:
-    """Report unless every row in use was stored once, and nothing else."""
+    """Report a hazard unless every row in use was stored once, and no other element was stored."""
     problem = scenario.problem
     rows = output_rows(problem)
     wrong = output.output.stores.reshape(len(rows), -1) != rows[:, None]

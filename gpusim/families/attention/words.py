@@ -1,11 +1,11 @@
-"""What tables and pictures say of attention."""
+"""Describes attention in words, for tables and pictures."""
 
 from gpusim.families.attention.problem import AttentionScenario
 from gpusim.report.captions import Words, types_in_words
 
 
 def words(scenario: AttentionScenario) -> Words:
-    """Return heads, lengths and mask in words, and mainloop, block and stages."""
+    """Return the description of a scenario: heads, lengths and mask; mainloop, block and stages."""
     problem, data = scenario.problem, scenario.resolved()
     heads = f"{problem.batch} x {problem.heads} heads of {problem.head_dim}x{problem.head_dim_v}"
     parts = [f"{scenario.kind} {heads}, {problem.queries} queries, {problem.keys} keys"]

@@ -1,4 +1,4 @@
-"""Says what the CTAs of a GEMM or convolution fetch and store, and in which granules of the L2 it lies."""
+"""Describes the fetches and stores of a GEMM's or convolution's CTAs, and the L2 granules of the data."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ from gpusim.tile.requests import grid_fetches
 
 
 class TileData(TileKernel, KernelData):
-    """The tile kernel of a GEMM or convolution with what its CTAs touch: tensor 0 is operand A, tensor 1 operand B."""
+    """The tile kernel of a GEMM or convolution with its CTAs' accesses. Tensor 0 is operand A, tensor 1 operand B."""
 
     def __init__(self, scenario: GemmScenario, machine: Machine) -> None:
         super().__init__(scenario)
@@ -59,7 +59,7 @@ class TileData(TileKernel, KernelData):
 
     @cached_property
     def _found(self) -> dict[tuple[bool, bool], tuple[L2Status, ...]]:
-        """What CTAs of the first slice, or of others, find in the first wave, or in others."""
+        """L2 status of the epilogue's loads, indexed [is first slice, is first wave]."""
         bias = replace(FROM_DRAM, missed=FROM_DRAM.missed // self.scenario.grid.tiled.m), IN_L2
         steps = self.scenario.epilogue.steps
         return {
@@ -107,7 +107,7 @@ class TileData(TileKernel, KernelData):
 
     @cached_property
     def _shares_pixels(self) -> tuple[bool, ...]:
-        """Whether fetches of a tensor touch pixels that others touch, for A and B."""
+        """For A and B: whether fetches share pixels with other fetches."""
         return tuple(self.lanes().operands[side].iterator(0, 0).shares_pixels for side in SIDES)
 
     @cached_property

@@ -82,9 +82,9 @@ def estimated_stream(
 
 def uniform_k_tiles(stages: int) -> int:
     """
-    Return the fewest k tiles that stand for any larger number.
+    Return the fewest k tiles whose code shows the code of any larger number.
 
-    One rule makes all iterations of a mainloop, so that the first two turns of the ring and the last one do.
+    One rule makes all iterations of a mainloop, so the first two rounds of the ring and the last one suffice.
     """
     return 3 * stages + 1
 

@@ -74,7 +74,7 @@ class TileKernel(CountedKernel[Op]):
         return Each(count, lambda fetch: Fill((row, fetch), fetch % stages))
 
     def fragments(self, block: int, operand: str) -> Sequence[FragmentTile]:  # noqa: ARG002 - both are alike
-        """Return the k tiles of the slice, and the k tile past the last, of which only k group 0 is loaded."""
+        """Return the k tiles of the slice, and one more, of which only k group 0 is loaded."""
         count, tiling = self.scenario.k_iterations(int(self.tiles[block, 2])), self.scenario.tiling
 
         def tile(k_tile: int) -> FragmentTile:

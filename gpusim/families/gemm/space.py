@@ -26,7 +26,7 @@ _CONV_ORDERS: Final = ("identity<4>", "identity<1>")
 """Orders of CTAs that are tried: the library's first."""
 
 _SLICES: Final = (1, 2, 4, 8, 16)
-"""Split-K slices that are tried, where the tiles alone leave SMs idle."""
+"""Split-K slices that are tried if the tiles alone leave SMs idle."""
 
 _SPLIT_WAVES: Final = 2
 """CTAs for each SM from which no split of K is tried."""
@@ -47,8 +47,8 @@ def configurations(scenario: GemmScenario, machine: Machine) -> Iterator[Mapping
     Yield the settings of every kernel that is tried, by dotted key. Some are not legal for the problem.
 
     Tiles and warps are those of CUTLASS's library, and twice as many warps along the longer side; shared layouts are
-    CUTLASS's. Orders other than the library's and splits of K are tried where they can matter: where the tiles fill the
-    SMs more than once, and where they leave some idle.
+    CUTLASS's. Other orders of CTAs are tried if the tiles fill the SMs more than once, splits of K if the tiles leave
+    SMs idle.
     """
     dtype, problem = scenario.problem.dtype, scenario.problem
     shapes = MMA_SHAPES[dtype.ab, dtype.accumulator]

@@ -96,9 +96,9 @@ class TimedTileKernel(TileData, CompilableKernel[ops.Op], TimedKernel[ops.Op]):
     @property
     def lender(self) -> "TimedTileKernel":
         """
-        The kernel of a GEMM of one whole tile and those left over, whose loop makes as few trips as stand for more.
+        A kernel with equal estimated code and fewer tiles: one whole tile, the ragged ones, and few trips of the loop.
 
-        A convolution and a split-K lower their own code, and a GEMM whose vectors the small extents would make wider.
+        Convolutions and split-K lower their own code. So does a GEMM whose vectors would be wider with small extents.
         """
         return self if self._lends_itself else _lender(self._small, self.machine)
 
@@ -204,7 +204,7 @@ class TimedTileKernel(TileData, CompilableKernel[ops.Op], TimedKernel[ops.Op]):
     @property
     def cutlass_costs(self) -> IteratorCosts:
         """
-        What the iterators of CUTLASS's own kernel cost.
+        Costs of the iterators of CUTLASS's own kernel.
 
         Raises:
             BadInput: They were not counted for this kind of problem.
@@ -276,7 +276,7 @@ class TimedTileKernel(TileData, CompilableKernel[ops.Op], TimedKernel[ops.Op]):
 
 
 def _with_small_extents(scenario: GemmScenario) -> GemmScenario:
-    """Return the scenario of a kernel's lender; the same one where it has none but itself."""
+    """Return the scenario of a kernel's lender; the kernel's own scenario if it lowers its own code."""
     problem, (tile_m, tile_n, tile_k) = scenario.problem, scenario.tiling.threadblock
     if not isinstance(problem, GemmProblem) or problem.split_k_slices > 1:
         return scenario

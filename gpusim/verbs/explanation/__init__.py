@@ -1,8 +1,7 @@
 """
-The parts of an explanation: what bounds a kernel, where the time goes, what a change would gain, which lanes collide.
+The parts of an explanation: a kernel's bound, the division of its time, the gain of changes, and bank conflicts.
 
-Its face is the module explain.py beside this room, which joins the parts: machines and code without an obstacle
-(``changes``), shares of the time (``losses``), CTAs on an SM (``residency``), single changes (``what_if``), colliding
-lanes (``conflicts``), ncu's counters, and the sentences. It never names a family, and it assumes no factor: each
-prediction is a simulation.
+The module explain.py beside this room joins the parts: machines and code without an obstacle (``changes``), shares of
+the time (``losses``), CTAs on an SM (``residency``), single changes (``what_if``), colliding lanes (``conflicts``),
+ncu's counters, and the sentences. The room names no family. It assumes no factors: each prediction is a simulation.
 """

@@ -35,9 +35,9 @@ class Change:
     The removal of one obstacle.
 
     Attributes:
-        name: The obstacle, for a reader.
-        machine: Returns the machine without it; None leaves the machine as it is.
-        code: Returns the code of CTAs of one behaviour without it; None leaves the code as it is.
+        name: Name of the obstacle in tables.
+        machine: Returns the machine without the obstacle; None for an unchanged machine.
+        code: Returns the code of CTAs of one behaviour without the obstacle; None for unchanged code.
     """
 
     name: str
@@ -161,9 +161,8 @@ def _without_integers(_: Launch, assembly: Assembly) -> Assembly:
     """
     Return the code without integer arithmetic between the ops. Branches and instructions with a scoreboard stay.
 
-    The code that is left is taken to read one line of the launch's parameters.
-
-    A line of the instruction cache begins with the next instruction that stays.
+    The remaining code is assumed to read one line of the launch's parameters. If the first instruction of an
+    instruction-cache line is removed, the line begins with the next instruction that stays.
     """
     segments = []
     for segment in assembly.segments:
@@ -181,7 +180,7 @@ def _without_integers(_: Launch, assembly: Assembly) -> Assembly:
 
 
 def _without_stores(launch: Launch, assembly: Assembly) -> Assembly:
-    """Return the code in which stores to global memory only issue: they do not go to the L2, and write nothing."""
+    """Return the code in which stores to global memory issue, but do not go to the L2 and write nothing."""
     segments = []
     for segment in assembly.segments:
         code = (
@@ -217,7 +216,7 @@ def _from_registers(launch: Launch, assembly: Assembly) -> Assembly:
 
 
 def _issued(machine: Machine, decoded: Decoded) -> Decoded:
-    """Return an instruction that issues in the place of another, and does nothing."""
+    """Return an instruction that issues in place of another one, and has no other effect."""
     return Decoded(
         PIPE,
         port_count(machine) - 1,

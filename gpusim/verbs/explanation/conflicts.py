@@ -24,7 +24,7 @@ from gpusim.units import WARP_SIZE
 from gpusim.verbs.explanation.schedules import with_settings
 
 FIXES: Final = 3
-"""Most layouts that are named for an operand."""
+"""Largest number of layouts that are proposed for an operand."""
 
 SWIZZLES: Final = tuple(
     f"Swizzle<{bits},{base},{shift}>" for base in (2, 3, 4) for bits in (1, 2, 3) for shift in (2, 3, 4)
@@ -32,7 +32,7 @@ SWIZZLES: Final = tuple(
 """The tried swizzles: all of up to 8 rows, over 16 bytes of 32, 16 and 8-bit elements."""
 
 CANDIDATES: Final = ("crosswise", "congruous", *SWIZZLES, "padded<4>", "padded<8>", "padded<16>", "padded<32>")
-"""The tried layouts. One that an operand cannot have is left out."""
+"""The tried layouts. Layouts that do not fit an operand are skipped."""
 
 ADDRESS_INSTRUCTIONS: Final = {"Swizzle": 3, "crosswise": 3, "congruous": 3}
 """Integer instructions of an address, by the first part of a layout's name: and, shift, xor. Padding has none."""
@@ -47,7 +47,7 @@ class Fix:
         setting: Key and value of the scenario, as ``--set`` takes them.
         conflicts: Conflicts that remain, over the grid and all accesses of the operand.
         shared_bytes: Bytes of a CTA's shared memory that it adds.
-        instructions: Integer instructions of an address, if it is computed anew.
+        instructions: Integer instructions that compute an address from scratch.
     """
 
     setting: str

@@ -24,9 +24,9 @@ class ExpectedCounter:
 
     Attributes:
         metric: Full name of the metric.
-        value: The expected value; None if it does not follow from the addresses.
-        kind: "exact": it equals the address pattern's. "artefact": it counts more than conflicts.
-        meaning: What it counts.
+        value: The expected value; None if the addresses do not determine it.
+        kind: "exact": the counter equals the count of the address pattern. "artefact": it counts more than conflicts.
+        meaning: The counted events, in words.
     """
 
     metric: str

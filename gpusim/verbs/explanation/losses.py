@@ -1,14 +1,14 @@
 """
 Where the machine's time goes, as shares that sum to 100 per cent together with the useful multiplications.
 
-The whole is all SMs over all elapsed cycles. SMs without a CTA, the launch and the tail are parts of it, read off the
-simulation. The rest is the active time of the SMs that have work. From it, obstacles are removed one after another:
-each step simulates the launch without this obstacle and all before it, and the saved time is the obstacle's share. A
-step that saves nothing, or costs something, has share 0, so the sum is exact. In the remaining time, the idle time of
-the tensor cores is dependencies, issue and barriers; their busy time is divided into multiplications of padding and
-useful ones.
+The whole is the elapsed cycles of all SMs. The simulation gives the parts of SMs without a CTA, of the launch and of
+the tail. The rest is the active time of the SMs that have work. Obstacles are removed one after another: each step
+simulates the launch without this obstacle and all earlier ones, and the saved time is the obstacle's share. A step that
+saves no time has share 0, so the sum is exact. In the remaining time, the idle time of the tensor cores is
+dependencies, issue and barriers; their busy time is divided into useful multiplications and multiplications of padding.
 
-So an obstacle's share depends on those before it in ``LADDER``. A what-if removes one alone, and may gain more.
+So an obstacle's share depends on the earlier obstacles in ``LADDER``. A what-if removes one obstacle alone, and may
+gain more.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Budget:
 
 def budget(trials: Trials) -> Budget:
     """
-    Return where the time of all SMs goes.
+    Return the division of the time of all SMs.
 
     Args:
         trials: The simulated launches of a scenario, in order. The second one of a parallel split-K is a loss.

@@ -1,4 +1,4 @@
-"""How many CTAs an SM holds at once, and which resource limits them."""
+"""Computes the number of CTAs that an SM holds at once, and the resource that limits it."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ class Residency:
     The CTAs that an SM holds at once.
 
     Attributes:
-        ctas_per_sm: Their number.
-        limiter: The resource of the SM that limits them: warps, ctas, registers or shared_memory.
+        ctas_per_sm: Number of CTAs.
+        limiter: The resource of the SM that limits the number: warps, ctas, registers or shared_memory.
         warps: Warps of these CTAs.
         most_warps: Warps that the SM can hold.
     """

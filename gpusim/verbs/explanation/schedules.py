@@ -1,8 +1,8 @@
 """
-Other schedules of the same problem and their time: any settings, and slices of K if SMs have no CTA.
+Simulates other schedules of the same problem: any settings, and slices of K if some SMs have no CTA.
 
-A serial split-K needs no memory of its own, and its slices store one after another. In a parallel one each slice stores
-its sums, and a second launch adds them up.
+A serial split-K needs no memory of its own, and its slices store one after another. In a parallel split-K each slice
+stores its sums, and a second launch adds them up.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +29,7 @@ MISSES: Final = 2
 """Consecutive numbers of slices that are slower than the best one, after which no larger number is tried."""
 
 BEST_KEPT: Final = 2
-"""How many numbers of slices of each kind are kept: the best ones."""
+"""For each kind of split-K, the number of best numbers of slices that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class WhatIf:
         cycles: Elapsed cycles with the change; None if it cannot be simulated.
         gain_percent: Share of the elapsed cycles that it saves; negative if it costs some. None without ``cycles``.
         settings: Keys of the scenario that make the change, with their values; empty for a machine that does not exist.
-        refused: Why it cannot be simulated; empty if it was.
-        because: Why it costs cycles; empty if it costs none.
+        refused: Reason why the change cannot be simulated; empty if it was simulated.
+        because: Reason why the change costs cycles; empty if it costs none.
     """
 
     change: str
@@ -55,7 +55,7 @@ class WhatIf:
 
 
 def gain_percent(before: float, after: float) -> float:
-    """Return the share of cycles saved, per cent; negative if there are more."""
+    """Return the share of cycles saved, per cent; negative if the number of cycles grows."""
     return round(100 * (before - after) / before, 2)
 
 
@@ -175,7 +175,7 @@ def _numbers(launch: Launch, own: int) -> list[int]:
 
 
 def _best(found: list[WhatIf]) -> int:
-    """Return the index of the fastest one."""
+    """Return the index of the fastest result."""
     return min(range(len(found)), key=lambda place: (found[place].cycles or 0, place))
 
 

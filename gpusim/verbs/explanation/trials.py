@@ -1,4 +1,4 @@
-"""Simulates launches without obstacles, each set of obstacles once."""
+"""Simulates launches without obstacles, and each combination of changes only once."""
 
 from collections.abc import Sequence
 

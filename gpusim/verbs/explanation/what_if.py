@@ -72,8 +72,8 @@ def _why_slower(launches: Sequence[SimulatedLaunch], without: Sequence[Simulated
     """
     Return in words why a kernel takes longer without an obstacle.
 
-    Either SMs end less evenly, or they work longer. In the second case the reason is the wait that grows most, in
-    cycles of the mean warp.
+    The reason is either that SMs end at less equal times, or that they work longer. In the second case it is the stall
+    reason that grows most, in cycles of the mean warp.
     """
     behind, later = (sum(one.outcome.longest - one.outcome.active for one in side) for side in (launches, without))
     active, longer = (sum(one.outcome.active for one in side) for side in (launches, without))

@@ -163,7 +163,7 @@ def read_definition(folder: Path) -> dict[str, Any]:
 
 
 def _claim(folder: Path, definition: dict[str, Any]) -> None:
-    """Write the definition into a new or empty folder; any other folder must hold the same definition."""
+    """Write the definition into a new or empty folder, or check that the folder holds the same definition."""
     try:
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder}: is a file; a sweep is written to a folder")

@@ -38,7 +38,7 @@ POINT_FIGURES: Final = (
 @dataclass(frozen=True, slots=True)
 class Base:
     """
-    The common part of all points of a sweep: a scenario as written. It may be illegal without a point's settings.
+    The common part of all points of a sweep: a scenario as written, which may be illegal without a point's settings.
 
     Attributes:
         data: Data as ``tomllib`` reads it. A machine's path is absolute.

@@ -17,7 +17,7 @@ from gpusim.verbs.processes import end_with_parent, interrupts_held
 from gpusim.verbs.sweeping.point import Base, PointRow, point_row
 
 KILLED = "the process that simulated it was killed twice"
-"""Error of a point that kills its process, by lack of memory for example."""
+"""Error of a point whose process dies, for example by lack of memory."""
 
 CONNECT_SECONDS = 10
 

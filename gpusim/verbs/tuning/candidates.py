@@ -76,7 +76,7 @@ def candidates_of(
 
 
 def _least_besides(machine: Machine) -> int:
-    """Return the fewest cycles that a launch takes in addition to the work of its SMs."""
+    """Return the fewest cycles of a launch besides the work of its SMs."""
     spec = machine.launch
     return spec.overhead if spec.gpc_clocks is None else min(spec.overhead, *spec.gpc_clocks.besides)
 

@@ -29,12 +29,12 @@ def why_faster(
     first: Mapping[str, Any], second: Mapping[str, Any], least: tuple[Mapping[str, int], Mapping[str, int]]
 ) -> str:
     """
-    Return one line: by how much a configuration is faster than another, and the largest reason.
+    Return one line with a configuration's lead over another, and the largest reason.
 
     Args:
-        first: Figures of the faster one (``point.figures_of``).
-        second: Figures of the other.
-        least: The fewest cycles of each resource, of both.
+        first: Figures of the faster configuration (``point.figures_of``).
+        second: Figures of the slower configuration.
+        least: The fewest cycles of each resource, for both configurations.
     """
     gain = second["cycles"] / first["cycles"] - 1
     if gain < _ALIKE:

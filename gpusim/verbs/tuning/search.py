@@ -1,4 +1,4 @@
-"""Simulates candidates until no other one can win: all of them, or those that optuna chooses if they are too many."""
+"""Simulates candidates until no other can win. If they exceed the budget, optuna chooses the next candidates."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from gpusim.verbs.sweeping.workers import simulated
 from gpusim.verbs.tuning.candidates import KernelCandidate
 
 ROUND: Final = 48
-"""Configurations that are simulated before the others are checked again: which can still win?"""
+"""Number of configurations that are simulated before the search drops configurations that can no longer win."""
 
 _SEED: Final = 0
 
@@ -23,7 +23,7 @@ _TOGETHER: Final = (
     ("problem.split_k_slices", "problem.split_k"),
     ("kernel.queries_per_block", "kernel.keys_per_block"),
 )
-"""Keys that are chosen together."""
+"""Groups of keys that optuna chooses as one value."""
 
 _ASKED_FOR_ONE: Final = 20
 

@@ -1,5 +1,5 @@
 """
-What the programs of attention compute on real data.
+Executes the programs of attention on real data.
 
-Its face is ``ctas``, which runs a batch of CTAs at a time. It never knows a time or a reference.
+The interface is ``ctas``, which executes a batch of CTAs at a time. The room knows no time and no reference.
 """

@@ -1,4 +1,4 @@
-"""What CTAs of attention that are executed together start from: addresses, inputs, places for results."""
+"""The state of a batch of attention CTAs before their first op: addresses, inputs, memory, outputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ GemmTables: TypeAlias = dict[Gemm, dict[Side, OperandTables]]
 
 
 def gemm_tables(lanes: AttentionLanes) -> GemmTables:
-    """Return what no CTA changes, computed once for a run."""
+    """Return the address tables of both GEMMs, which are equal in all CTAs."""
     tables: GemmTables = {gemm: {} for gemm in GEMMS}
     for tensor, (gemm, side) in PLACE_OF.items():
         tables[gemm][side] = operand_tables(lanes.operands[tensor], lanes.shared_base[tensor] // 2)
@@ -38,11 +38,11 @@ def inputs_of(scenario: AttentionScenario, tensors: AttentionTensors) -> dict[st
 
 class OutputTensors:
     """
-    The output, the f32 buffer and the log-sum-exps in global memory, all NaN where nothing was stored.
+    The output, the f32 buffer and the log-sum-exps in global memory. Elements that were not stored are NaN.
 
     Attributes:
         output: Shape [batch * queries * heads * head_dim_v].
-        buffer: Elements as the output's, f32; empty where that stays in registers.
+        buffer: Buffer of the output's elements, f32; empty if the output stays in registers.
         lse: Shape [batch * heads * queries rounded up].
     """
 
@@ -72,12 +72,12 @@ class Batch:
 
     Attributes:
         lanes: Addresses of the scenario's kernel.
-        tables: Its ``gemm_tables``.
-        ctas: blockIdx (x, y, z) of each. Shape (ctas, 3).
+        tables: The kernel's ``gemm_tables``.
+        ctas: blockIdx (x, y, z) of each CTA. Shape (ctas, 3).
         inputs: Q, K and V in global memory, by name, as ``multiplied`` returns them.
-        memory: Shared memory of the program's CTAs.
-        output: Where results go.
-        hazards: Where what the data shows is written down.
+        memory: Shared memory of the CTAs.
+        output: Outputs in global memory.
+        hazards: Log of the hazards that the data shows.
     """
 
     lanes: AttentionLanes

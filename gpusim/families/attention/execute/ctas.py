@@ -29,9 +29,9 @@ LaneValues = npt.NDArray[np.float32]
 
 class AttentionCtas:
     """
-    A batch of CTAs that walk the same program, from launch to the last store.
+    A batch of CTAs that execute the same program, from launch to the last store.
 
-    All threads of a CTA do an op together, but see only what the memory model promises them (``shared_memory``).
+    All threads of a CTA execute an op together, but see only data that the memory model guarantees (``shared_memory``).
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -55,7 +55,7 @@ class AttentionCtas:
         self._epilogue: AttentionEpilogue | None = None
 
     def execute(self, program: AttentionProgram) -> None:
-        """Do every step, in order."""
+        """Execute all steps, in order."""
         for step in program:
             if isinstance(step.op, Barrier):
                 self._gemms.shared.barrier()
@@ -107,13 +107,13 @@ class AttentionCtas:
                 self._epilogue_of(step).execute(step.op)
 
     def _epilogue_of(self, step: Step) -> AttentionEpilogue:
-        """Return the epilogue that a step belongs to; a new one stages the accumulators anew."""
+        """Return the epilogue that a step belongs to; the first step of an epilogue creates it."""
         if self._epilogue is None or self._epilogue.place != (step.key_block, step.column_block):
             self._epilogue = AttentionEpilogue(self._batch, step, self._output, self._held)
         return self._epilogue
 
     def _row(self, step: Step, row: int) -> None:
-        """Do an op that is about one row of each lane."""
+        """Execute an op on one row of each lane."""
         held = self._held
         match step.op:
             case softmax.RowMax():
@@ -193,7 +193,7 @@ class AttentionCtas:
         return values
 
     def _store(self, step: Step, op: softmax.StoreStatistic) -> None:
-        """Store what lanes know of their rows; the sum of a lane's row is a partial sum of the CTA's row."""
+        """Store the lanes' row statistics. The sum of a lane's row is a partial sum of the CTA's row."""
         words, taking = self._words(step)
         if step.phase == "start":
             values = np.full(
@@ -231,11 +231,11 @@ class AttentionCtas:
 
 
 def _lanes(values: Values) -> LaneValues:
-    """Return values by row and quarter as one value in each lane, which is lane = 4 * row + quarter."""
+    """Return values by row and quarter as one value for each lane: lane = 4 * row + quarter."""
     lanes: LaneValues = values.reshape(*values.shape[:2], WARP_SIZE)
     return lanes
 
 
 def _spread(lanes: LaneValues) -> Values:
-    """Return a value of each lane such that it broadcasts with the lane's accumulators of a row (``_slab``)."""
+    """Return the lanes' values in a shape that broadcasts with the accumulators of a row (``_slab``)."""
     return lanes.reshape(*lanes.shape[:2], MATRIX, 1, WARP_SIZE // MATRIX, 1)

@@ -36,11 +36,11 @@ class AttentionGemms:
     """
     The operands and warps of a batch of CTAs.
 
-    Operands lie in one shared array, P and V in the place of Q and K where the kernel has them there, so that an
-    overwrite of what may still be read shows.
+    All operands lie in one array of shared memory, at the kernel's addresses: P and V may take the place of Q and K. So
+    an overwrite of data that may still be read is noticed.
 
     Attributes:
-        shared: That array, 16-bit elements from the base of shared memory.
+        shared: Shared memory, 16-bit elements.
     """
 
     def __init__(self, batch: Batch) -> None:
@@ -54,7 +54,7 @@ class AttentionGemms:
         self._known: dict[tuple[Gemm, int, int], WarpTiles] = {}
 
     def tiles(self, gemm: Gemm, key_block: int, column_block: int) -> WarpTiles:
-        """Return the warps in one GEMM of one key block, made at its first op; older key blocks' are dropped."""
+        """Return the warps of one GEMM of one key block. The first op creates them; older key blocks are dropped."""
         key = gemm, key_block, column_block
         if key not in self._known:
             sources: dict[Side, OperandData] = {
@@ -75,7 +75,7 @@ class AttentionGemms:
         return self._known[key]
 
     def _source(self, gemm: Gemm, side: Side, key_block: int, column_block: int) -> OperandData:
-        """Return an operand in global memory; no op copies P, and its rows end where those of Q do."""
+        """Return an operand in global memory. No op copies P, which has as many rows as Q."""
         advance, tensor = self._advance, TENSOR_AT[gemm, side]
         first, end = advance.query_start, advance.query_start + advance.num_queries
         if tensor == "k":

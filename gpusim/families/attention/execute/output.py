@@ -1,4 +1,4 @@
-"""What attention stores, on real data: accumulators through shared memory to the buffer or the output."""
+"""Executes attention's epilogues on real data: accumulators go through shared memory to the buffer or the output."""
 
 from typing import TypeAlias
 
@@ -24,9 +24,9 @@ class AttentionEpilogue(TileEpilogue):
         """
         Args:
             batch: The CTAs.
-            first: Any step of the epilogue; its phase says where results go.
+            first: Any step of the epilogue; its phase decides between buffer and output.
             accumulators: Warp tiles as matrices. Shape (ctas, warps, warp M, warp N).
-            held: What the lanes know of row statistics, now and later.
+            held: Row statistics in the lanes' registers; later steps may update them.
         """
         super().__init__(
             batch.lanes.epilogue,
@@ -61,7 +61,7 @@ class AttentionEpilogue(TileEpilogue):
         self._source[cta, thread, vector, mine] = loaded
 
     def _store_global(self, step: int, access: int) -> None:
-        """Store accumulators + buffer * rescale, in the end divided by the sum; each operation is done in float32."""
+        """Store accumulators + buffer * rescale, after the last key block divided by the sum, all in float32."""
         vector, mine = (access, slice(None)) if self._final else self._part(access)
         (cta, thread), elements = self._vectors(step, vector)
         values = self._staging.loaded[cta, thread, vector]

@@ -1,5 +1,5 @@
 """
-Which instructions an attention program takes, by stated estimates.
+Lowers attention programs to instructions, by stated estimates or from machine code.
 
-Its face is ``stream``, of a whole CTA. It never knows when an instruction is issued.
+The interface is ``stream``, which lowers a whole CTA. The room does not know when an instruction is issued.
 """

@@ -1,4 +1,4 @@
-"""The machine code of an attention kernel: its launch, what steers its path, and the streams that are made of it."""
+"""The machine code of an attention kernel: its launch, the inputs that decide its branches, and its streams."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
@@ -33,14 +33,14 @@ ATTENTION_POINTERS: Final[Mapping[str, int]] = {
 """Assumed global byte address of each tensor when the code is emulated. Their address ranges do not overlap."""
 
 TWO_F32 = 0x40000000
-"""The f32 2, which is its own integer of the same order: a key block's maximum, above the one before, which is 1."""
+"""Bits of the f32 2.0, a key block's maximum that exceeds the previous maximum of 1.0."""
 
 
 class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
     """
     The kernel of an attention scenario with the streams of its machine code.
 
-    Its compiled stream is a set of parts, of which ``listed`` puts together the stream of a CTA.
+    The machine code is kept as a set of parts. ``listed`` joins parts to the stream of a CTA.
     """
 
     parameters = ATTENTION_PARAMS
@@ -95,16 +95,16 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         return load
 
     def shared_words(self, byte: IntArray) -> IntArray:
-        """Return row statistics as after a key block that raises the maximum: it is 2, everything else is 1."""
+        """Return row statistics as after a key block that raises the maximum to 2; all other statistics are 1."""
         statistic = byte // WORD_BYTES // self.shape.qk.threadblock[0]
         return np.where(statistic == ROW_STATISTICS.index("maximum"), TWO_F32, ONE_F32)
 
     def advanced(self, step: Step, k_tiles: int) -> Step:
-        """Return the step that stands for a step of the key loop ``k_tiles`` key blocks later in the walk."""
+        """Return the step that corresponds to a step of the key loop, ``k_tiles`` key blocks later in the walk."""
         return moved(step, self._onward * k_tiles)
 
     def name_unaddressed(self, code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None]) -> None:
-        """Complete ``named`` for shuffles and MUFUs, which have no address that tells their op."""
+        """Complete ``named`` for shuffles and MUFUs, whose op cannot be found by an address."""
         name_unaddressed(code, executed, named, self.shape)
 
     # --- its streams ---
@@ -151,11 +151,11 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         return put_together(self._parts, self._walk(behaviour)[1], self._depth)
 
     def can_be_compiled(self) -> bool:
-        """Return whether its parts come with gpusim, or can be tried to be made: CUTLASS's code only the user gives."""
+        """Return whether parts are shipped, or a compiler may make them. CUTLASS's code must come from the user."""
         return self.user is not None or (self.scenario.kernel.code == "gpusim" and super().can_be_compiled())
 
     def suffices(self, shipped: CompiledStream) -> bool:
-        """Return whether shipped parts have those of all CTAs: lengths of batches may bring others."""
+        """Return whether the shipped parts suffice for all CTAs; other batch lengths may need other parts."""
         return not any(lacks(shipped, walk_kinds(walked, self._depth)) for _, walked in self._walks)
 
     def steering(self, slice_: int) -> Sequence[int]:  # noqa: ARG002 - there is one
@@ -167,7 +167,7 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
         return self.kept(binary, slice_)
 
     def lowered(self, binary: CompiledKernel, slice_: int) -> CompiledStream:  # noqa: ARG002 - there is one
-        """Return the parts of all paths of the grid's CTAs; a path is executed where a part is not known yet."""
+        """Return the parts of all paths of the grid's CTAs. A path with an unknown part is executed."""
         cutter = Cutter(KernelRunner(self, binary), self._depth)
         for cta, walked in self._walks:
             if any(kind not in cutter.parts for kind in walk_kinds(walked, self._depth)):

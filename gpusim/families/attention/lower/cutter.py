@@ -20,7 +20,7 @@ from gpusim.lower.stream import Instruction, Segment, Stream
 from gpusim.lower.stream_file import CompiledStream, Line
 
 SKIPPED_FROM = 8
-"""Trips of one loop from which on those that repeat are skipped."""
+"""Number of trips of one loop from which repeating trips are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class PathPart:
     A part of a path.
 
     Attributes:
-        segment: Its instructions, executed once; the key block that it belongs to has the number ``OWN``.
-        lines: Their lines of a listing.
+        segment: The instructions, executed once. The part's own key block has the number ``OWN``.
+        lines: The instructions' lines of a listing.
     """
 
     segment: Segment
@@ -62,7 +62,7 @@ class _Path:
     The path of one CTA, aligned with its schedule.
 
     Attributes:
-        executed: What its first warp executed.
+        executed: Instructions that the CTA's first warp executed.
         trips: Key block of the trip that each scheduled step belongs to, or -1.
         named: The step of each executed instruction.
     """
@@ -86,8 +86,8 @@ class _Path:
         """
         Return the positions at which the trips of the executed key blocks begin.
 
-        A trip begins where its loop does. The compiler makes no loop of what has one trip: such a trip begins with its
-        first step.
+        A trip begins at the begin of its loop. A loop of one trip is not compiled as a loop: such a trip begins with
+        its first step.
 
         Raises:
             CheckFailed: The loops begin more or less often.
@@ -104,7 +104,7 @@ class _Path:
         )
 
     def end(self, begin: int, loops: dict[int, int]) -> int:
-        """Return the position after the last trip: where its loop is left, or after its last step."""
+        """Return the position after the last trip: the exit of its loop, or the position after its last step."""
         steps = self.executed.steps
         head = steps[begin].at
         if head not in loops:
@@ -120,10 +120,10 @@ class _Path:
 
     def check_own(self, block: KeyBlock, begin: int, end: int) -> None:
         """
-        Check that a trip executes its own key block's steps, and copies of the next at most.
+        Check that a trip executes only steps of its own key block, and copies of the next key block.
 
         Raises:
-            CheckFailed: It executes others.
+            CheckFailed: It executes other steps.
         """
         found = {self.trips[one.op] for one in self.named[begin:end] if one is not None}
         if found != {block.number}:
@@ -132,7 +132,7 @@ class _Path:
             )
 
     def part(self, name: Literal["prologue", "mainloop", "epilogue"], begin: int, end: int, number: int) -> PathPart:
-        """Return a stretch of the path as a part that belongs to the key block of a number."""
+        """Return an interval of the path as a part of a key block."""
         code, kernel, steps = self._runner.code, self._runner.kernel, self.executed.steps
         instructions: list[Instruction] = []
         for at in range(begin, end):
@@ -169,7 +169,7 @@ class Cutter:
         """
         Execute a CTA, align it with its schedule, and keep the parts of its path.
 
-        Trips that repeat are skipped. If what is left does not align, every trip is executed.
+        Repeating trips are skipped. If the path then does not align, every trip is executed.
 
         Args:
             block: Linear block index.
@@ -193,7 +193,7 @@ class Cutter:
             self._cut(_Path(self._runner, block, None, walked), walked)
 
     def _whole_loop(self, walked: Sequence[KeyBlock]) -> Loop | None:
-        """Return the loop of whole key blocks, of which repeating trips are skipped, if it is known and long."""
+        """Return the loop of whole key blocks if it is known and long enough to skip repeating trips."""
         trips = sum(loop_of(one) == WHOLE for one in walked)
         head = next(iter(self._loops)) if len(self._loops) == 1 else self._head_of_whole
         return Loop(head, trips, 1) if head >= 0 and trips >= SKIPPED_FROM else None
@@ -213,13 +213,13 @@ class Cutter:
         self._keep(after, path.part("epilogue", end, len(path.executed.steps), last))
 
     def _keep(self, kind: PartKind, part: PathPart) -> None:
-        """Keep a part; that of a trip must be the same in every CTA."""
+        """Keep a part; a trip's part must be equal in all CTAs."""
         known = self.parts.setdefault(kind, part)
         if kind[0] == "block" and known != part:
             raise CheckFailed(f"{self._runner.name}: two trips of kind {kind} execute different instructions")
 
     def compiled(self, compiler: str) -> CompiledStream:
-        """Return all parts as the segments of one stream, each of equal ones once, with the kinds of each."""
+        """Return all different parts as the segments of one stream, with the kinds of each."""
         numbers: dict[PathPart, int] = {}
         variants = [(kind, numbers.setdefault(part, len(numbers))) for kind, part in self.parts.items()]
         cubin = self._runner.cubin

@@ -1,8 +1,9 @@
 """
-Puts the stream of a CTA of attention together from parts of its machine code.
+Joins the stream of an attention CTA from parts of its machine code.
 
-A CTA's path is what precedes its key loop, a trip for each key block, and what follows. Which instructions a trip
-executes depends on few things (``trip_kinds``), so that the paths of a few CTAs have the parts of all (``cutter``).
+A CTA's path consists of the code before its key loop, a trip for each key block, and the code after the loop. Few
+properties decide a trip's instructions (``trip_kinds``), so the paths of a few CTAs contain the parts of all CTAs
+(``cutter``).
 """
 
 from collections.abc import Sequence
@@ -17,16 +18,16 @@ from gpusim.lower.stream import Segment
 from gpusim.lower.stream_file import CompiledStream
 
 PartKind: TypeAlias = tuple[str | int, ...]
-"""What decides which instructions a part has; its first entry is "bare", "before", "block" or "after"."""
+"""Properties that decide the instructions of a part; the first entry is "bare", "before", "block" or "after"."""
 
 BARE: Final[PartKind] = ("bare",)
 """The whole path of a CTA that finds no query."""
 
 NONE, WHOLE, MASKED = -1, 0, 1
-"""Which loop a key block belongs to: that of blocks whose scores are all visible, or the other; none."""
+"""Loop of a key block: the loop of blocks whose scores are all visible, the other loop, or none."""
 
 OWN = 1
-"""Number of the key block that a part belongs to, in the part. The one before it, which flash copies next, is 0."""
+"""Number of a part's own key block within the part. The block below it, which flash copies next, has number 0."""
 
 
 def loop_of(block: KeyBlock) -> int:
@@ -44,10 +45,10 @@ def trip_kinds(blocks: Sequence[KeyBlock], depth: int) -> list[PartKind]:
     Return the kinds of all parts of the path of a CTA that finds a query.
 
     A trip of the key loop depends on its loop, on the k tiles of its second GEMM, on whether it is the first or the
-    last, and, by what leads over to the next, on the next one's loop.
+    last, and on the loop of the next trip, because its last instructions lead to that loop.
 
     Args:
-        blocks: Its key blocks in the order in which they are walked.
+        blocks: The CTA's key blocks in the order of the walk.
         depth: K extent of the second GEMM's tiles.
     """
     loops = [loop_of(block) for block in blocks]
@@ -61,12 +62,12 @@ def trip_kinds(blocks: Sequence[KeyBlock], depth: int) -> list[PartKind]:
 
 
 def moved(step: Step, key_blocks: int) -> Step:
-    """Return a step of the key loop with another key block; others as they are."""
+    """Return a step of the key loop with another key block; return any other step unchanged."""
     return step if step.key_block < 0 else replace(step, key_block=step.key_block + key_blocks)
 
 
 def lacks(compiled: CompiledStream, kinds: Sequence[PartKind]) -> list[PartKind]:
-    """Return those of some kinds that a kernel's parts lack."""
+    """Return the kinds that a kernel's parts lack, among some kinds."""
     known = dict(compiled.variants)
     return [kind for kind in dict.fromkeys(kinds) if kind not in known]
 
@@ -75,11 +76,11 @@ def put_together(compiled: CompiledStream, walked: Sequence[KeyBlock] | None, de
     """
     Return the stream of a CTA with its listing.
 
-    Key blocks in a row with the same part are trips of one segment.
+    Consecutive key blocks with the same part are trips of one segment.
 
     Args:
-        compiled: The parts of its kernel.
-        walked: Its key blocks in the order in which they are walked; None if it finds no query.
+        compiled: The parts of the kernel.
+        walked: The CTA's key blocks in the order of the walk; None for a CTA without queries.
         depth: K extent of the second GEMM's tiles.
 
     Raises:
@@ -106,7 +107,7 @@ def put_together(compiled: CompiledStream, walked: Sequence[KeyBlock] | None, de
 
 
 def _of(compiled: CompiledStream, parts: Sequence[int], segments: Sequence[Segment]) -> CompiledStream:
-    """Return the stream of some segments, each made of a part; a part without instructions leaves none."""
+    """Return the stream of some segments, each made of a part. A part without instructions makes no segment."""
     listed = [
         (compiled.listing[part], segment) for part, segment in zip(parts, segments, strict=True) if segment.instructions
     ]
@@ -115,7 +116,7 @@ def _of(compiled: CompiledStream, parts: Sequence[int], segments: Sequence[Segme
 
 
 def _at(segment: Segment, number: int) -> Segment:
-    """Return a part's segment for the key block of a number."""
+    """Return a part's segment for a key block, given by its number."""
     shift = number - OWN
     if not shift:
         return segment

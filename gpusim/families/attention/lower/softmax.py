@@ -10,12 +10,12 @@ from gpusim.lower.estimated_output import MEMORY_STALL, SHORTEST_DEPENDENT, glob
 from gpusim.lower.stream import Instruction
 
 OWNER_SCOREBOARD = 5
-"""Scoreboard of the row that a lane owns; 0 to 3, a GEMM's fragments', are its rows' of S by turns."""
+"""Scoreboard of the row that a lane owns. Scoreboards 0 to 3, of a GEMM's fragments, serve rows of S round robin."""
 
 ROW_SCOREBOARDS = 4
 
 ORDERED_BITS = 2
-"""Instructions from a float to an integer of the same order, or back: its sign spread over all bits, an XOR."""
+"""Instructions that convert a float to an integer of the same order, or back: spread the sign over all bits, XOR."""
 
 MASK_ROW = 3
 """Instructions per row of a masked block: the last key that its query sees (two), less the lane's first key."""
@@ -29,7 +29,7 @@ SUBNORMAL_TEST = 3
 
 def softmax_instructions(step: Step, shape: AttentionShape, *, masked: bool = False) -> Iterator[Instruction]:
     """
-    Lower one softmax op; all of its instructions carry the step.
+    Lower one softmax op. All of its instructions refer to the step.
 
     Maxima (FMNMX), tests and selections run on the ALU, as F2FP does, products, sums and differences on the FMA pipe,
     2^x, 1/x and log2 on the MUFU. Shuffles, and loads, stores and atomics of row statistics, pass the MIO. With n
@@ -88,7 +88,7 @@ def _of_output(op: softmax.RescaleOutput | softmax.Normalise, columns: int) -> I
 
 
 def _memory(step: Step, shape: AttentionShape) -> Iterator[Instruction]:
-    """Lower an op whose value passes the MIO on its way in or out."""
+    """Lower an op whose value passes through the MIO."""
     match step.op:
         case softmax.LoadStatistic(_, at, index):
             board = _board(index) if at == "fragment" else OWNER_SCOREBOARD
@@ -128,7 +128,7 @@ def _board(row: int) -> int:
 
 
 def _chains(opcode: str, pipe: str, count: int, board: int) -> Iterator[Instruction]:
-    """Lower a reduction in two chains side by side: an instruction depends on the one two before it."""
+    """Lower a reduction in two interleaved chains: an instruction depends on the second one before it."""
     waits = 1 << board if pipe == "fma" else 0
     yield from repeated(opcode, pipe, count, SHORTEST_DEPENDENT // 2, waits=waits)
 
@@ -155,7 +155,7 @@ def _factors(shape: AttentionShape) -> Iterator[Instruction]:
 
 
 def _selected() -> Iterator[Instruction]:
-    """Yield a test and a selection by it."""
+    """Yield a test, and a selection by its result."""
     yield from repeated("FSETP", "alu", 1, SHORTEST_DEPENDENT)
     yield from repeated("FSEL", "alu", 1, SHORTEST_DEPENDENT)
 

@@ -24,11 +24,11 @@ SOFTMAX_OPS = get_args(softmax.SoftmaxOp)
 
 MADE_ANEW = 340
 """
-Instructions with which CUTLASS's kernel makes a GEMM's iterators anew in every key block, of run-time extents.
+Instructions of CUTLASS's kernel that construct a GEMM's iterators, with run-time extents, in every key block.
 
-Measured: a warp's key block has 1,173 to 1,526 instructions there, by the counters of nine launches
-(tests/golden/data/cutlass_fmha_h200.json), 638 to 707 more than what is lowered here besides, whatever its blocks. That
-they are the iterators' is inferred. Those launches judge its cycles, too.
+By the counters of nine launches (tests/golden/data/cutlass_fmha_h200.json), a warp executes 1,173 to 1,526 instructions
+in a key block: 638 to 707 more than are lowered here otherwise. That these construct the iterators is inferred. The
+same launches are used to judge cycles.
 """
 
 _ANEW = tuple(
@@ -47,15 +47,15 @@ _ANEW = tuple(
     )
 )
 """
-Ten of them: as set-up code is where it is known, before the loops of gpusim's own kernels.
+Ten of these instructions, mixed like the set-up code before the loops of gpusim's own kernels.
 
 There, 57 to 68 % are on the ALU, 20 to 31 % on the multiplier and 4 to 7 % uniform, and a warp's next instruction may
-follow after 1.3 to 2.1 cycles in the mean. This mix was looked for after instructions that were all on the ALU had
-made those nine launches 16 % wrong in the mean; with it they are 8 % off.
+follow after 1.3 to 2.1 cycles in the mean. With ALU instructions alone, the nine launches had a mean error of 16 %;
+with this mix, chosen afterwards, it is 8 %.
 """
 
 SET_UP_AT_RUN_TIME = 300
-"""Instructions that CUTLASS's kernel has beyond the others of a CTA's beginning and end, counted likewise."""
+"""Further instructions of CUTLASS's kernel at the begin and end of a CTA, by the same counters."""
 
 PASSED_BY_BARE_CTAS = 8
 """Instructions that a CTA without a query executes: block indices, the batch's length, a test, the branch."""
@@ -65,12 +65,11 @@ def attention_registers(scenario: AttentionScenario, machine: Machine) -> int:
     """
     Estimate the registers of one thread.
 
-    They hold the accumulators of both GEMMs, two fragments of each operand of one GEMM, and a constant for the rest.
+    Registers hold the accumulators of both GEMMs, two fragments of each operand of one GEMM, and a constant number of
+    other values. In flash the first GEMM's accumulators are the second one's A fragments, and a row's maximum and sum
+    stay in registers. If the output has a buffer, accumulators end with their GEMM. ``CTAS_PER_SM`` limits the number.
 
-    In flash the second GEMM's A fragments are the first one's accumulators, and a row's maximum and sum are held. Where
-    the output lies in a buffer, no accumulators outlast their GEMM. At most what ``CTAS_PER_SM`` CTAs leave each other.
-
-    Not modelled: spills, where a kernel would need more (D17).
+    Not modelled: spills of a kernel that would need more (D17).
 
     Returns:
         A multiple of 8, at most the architecture's limit.
@@ -91,11 +90,11 @@ def attention_stream(scenario: AttentionScenario, program: AttentionProgram | No
     """
     Lower a CTA's program by the stated estimates.
 
-    Key blocks in a row whose steps are alike are trips of one segment; the first, masked ones and a shorter last one
-    are segments of their own.
+    Consecutive key blocks with equal steps are trips of one segment. The first key block, masked ones and a shorter
+    last one are segments of their own.
 
     Args:
-        program: None: of a CTA that finds no query and ends.
+        program: The program; None for a CTA without queries, which ends at once.
 
     Raises:
         BadInput: The machine has no figure for the kernel's mma.sync.
@@ -134,7 +133,7 @@ def key_block_trips(program: Sequence[Step]) -> list[int]:
     """
     Return the key block in whose trip of the key loop each step is executed; -1 outside the loop.
 
-    A step that only copies belongs to the trip of what is done next: flash copies a key block's keys a trip before.
+    A step that only copies belongs to the trip of the next other step: flash copies a key block's keys a trip earlier.
     """
     trips: list[int] = []
     trip = -1
@@ -174,14 +173,14 @@ class AttentionLowering:
         self.cutlass = scenario.kernel.code == "cutlass"
 
     def setup(self) -> Iterator[Instruction]:
-        """Lower what comes before the first op: parameters, lengths, tile coordinates, the iterators of Q, K and V."""
+        """Lower the code before the first op: parameters, lengths, tile coordinates, the iterators of Q, K and V."""
         yield from integer(estimated.KERNEL_SETUP + (SET_UP_AT_RUN_TIME if self.cutlass else 0))
         for lowering in self.gemms.values():
             for arithmetic in lowering.arithmetic.values():
                 yield from integer(arithmetic.setup)
 
     def loop_control(self) -> Iterator[Instruction]:
-        """Lower what ends a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
+        """Lower the end of a trip of the key loop: its counter, the key block's extent, the pointers of K and V."""
         yield from integer(estimated.LOOP_CONTROL)
         for lowering in self.gemms.values():
             yield from integer(lowering.arithmetic["b"].advance)
@@ -209,7 +208,7 @@ class AttentionLowering:
         """
         Lower copies, waits, barriers, fragments and MMAs of both GEMMs.
 
-        What reads the accumulators after the last MMA waits for its latency.
+        Instructions that read the accumulators after the last MMA wait for its latency.
         """
         *before, last = estimated.under_mmas((step.op, self.instructions(step)) for step in steps)
         if last.mmas:
@@ -233,8 +232,8 @@ class AttentionLowering:
         """
         Lower an epilogue to the buffer or the output.
 
-        An element takes an FFMA where the buffer is read (times the rescaling factor), an FMUL where the sum divides
-        (whose reciprocal each vector computes), and half an F2FP where the output has 16 bits.
+        Each element takes an FFMA if the buffer is read and rescaled, an FMUL by the reciprocal of the sum if the
+        output is normalised, and half an F2FP for a 16-bit output. Each vector computes the reciprocal once.
         """
         source = any(isinstance(step.op, ops.LoadSource) for step in steps)
         division = any(isinstance(step.op, softmax.LoadStatistic) and step.op.statistic == "sum" for step in steps)
@@ -261,7 +260,7 @@ class AttentionLowering:
                 yield from lowering.instructions(op)  # type: ignore[arg-type]
 
     def output_arithmetic(self, elements: int, *, source: bool, division: bool, bits: int) -> Iterator[Instruction]:
-        """Lower what one store's elements take: a wait for what was loaded, a reciprocal where the sum divides."""
+        """Lower the arithmetic of one store's elements: a wait for loaded data, and a reciprocal to normalise."""
         board = OUTPUT_SCOREBOARD
         made = [Instruction("MUFU.RCP", "pipe", "mufu", write_scoreboard=board)] if division else []
         made += repeated("FFMA", "fma", elements if source else 0, 2)
@@ -273,7 +272,7 @@ class AttentionLowering:
 
 
 def _of(step: Step, instruction: Instruction) -> Instruction:
-    """Return the instruction of a step's op as one that carries the step."""
+    """Return an op's instruction with a reference to the op's step."""
     return instruction if instruction.op is None else replace(instruction, op=step)
 
 
@@ -298,7 +297,7 @@ def rows_together(steps: Sequence[Step]) -> list[Step]:
 
 
 def row_of(step: Step) -> int:
-    """Return the lane's row that a softmax step is about; -1 where that is all rows, an owned row, or P."""
+    """Return the lane's row that a softmax step accesses; -1 for all rows, an owned row, or P."""
     op = step.op
     if isinstance(op, softmax.StatisticAccess):
         return op.index if op.at == "fragment" else -1

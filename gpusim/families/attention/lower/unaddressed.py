@@ -23,13 +23,13 @@ def name_unaddressed(
     code: Sequence[Sass], executed: ExecutedWarp, named: list[OpPart | None], shape: AttentionShape
 ) -> None:
     """
-    Name shuffles and MUFUs in the order in which the schedule has those of equal kind.
+    Assign steps to shuffles and MUFUs: within each kind, in the order of the schedule.
 
-    The compiler moves them past barriers and from row to row: nothing tells apart which row's value one exchanges.
+    The compiler moves these instructions past barriers and between rows, and their operands do not tell the row.
 
     Args:
         code: The kernel's machine code.
-        executed: What one warp executed.
+        executed: Instructions that one warp executed.
         named: The step of each executed instruction, to be completed.
         shape: Tiles of the kernel.
 
@@ -61,7 +61,7 @@ def _group(sass: Sass) -> _Group | None:
 
 
 def _scheduled(steps: Iterable[Step], shape: AttentionShape) -> dict[_Group, list[Step]]:
-    """Return the steps that have such instructions, each as often as it has them."""
+    """Return the steps that contain shuffles or MUFUs, each repeated for each of its instructions."""
     wanted: dict[_Group, list[Step]] = defaultdict(list)
     for step in steps:
         if isinstance(step.op, softmax.Shuffle):

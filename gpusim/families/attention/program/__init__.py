@@ -1,5 +1,5 @@
 """
-In which order a CTA of attention does what: its ops, the programs of both kernels, their hazards, and broken ones.
+The order of an attention CTA's ops: programs of both kernels, their hazards, and mutations that break them.
 
-Its faces are ``chained`` and ``flash``, a program each. It never knows an address, a GPU or a time.
+The interface is ``chained`` and ``flash``, with one program each. The room knows no address, no GPU and no time.
 """

@@ -34,10 +34,10 @@ def attention_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -
 
     Args:
         scenario: Problem and kernel.
-        blocks: Its key blocks, ascending; none where its queries see no key.
+        blocks: Key blocks of the CTA, ascending; empty if its queries see no key.
 
-    Source: CUTLASS examples/41_fused_multi_head_attention/kernel_forward.h for what is done; the order of the softmax
-    is our own: it needs two barriers a key block in place of four.
+    Source: CUTLASS examples/41_fused_multi_head_attention/kernel_forward.h for the ops. The order of the softmax is our
+    own: it needs two barriers for each key block in place of four.
     """
     shape = attention_shape(scenario)
     steps = [*in_phase("start", -1, 0, _stores("maximum", "previous", "sum"))]
@@ -100,7 +100,7 @@ def _flat(mainloop: Mainloop) -> list[Op]:
 
 
 def _split(mainloop: Mainloop) -> tuple[list[Op], list[Op], list[Op]]:
-    """Return the prologue's copies, its wait and barrier, and all that follows."""
+    """Split a program into the prologue's copies, the prologue's wait and barrier, and the rest."""
     ops = _flat(mainloop)
     wait = next(index for index, op in enumerate(ops) if isinstance(op, WaitGroup))
     return ops[:wait], ops[wait : wait + 2], ops[wait + 2 :]
@@ -124,7 +124,7 @@ def _softmax(shape: AttentionShape, *, masked: bool, rescales: bool) -> list[Op 
 
 
 def _add_sums(shape: AttentionShape) -> list[Op | softmax.SoftmaxOp]:
-    """Return what follows the barrier that shows the partial sums; the owner still holds sum and maximum."""
+    """Return the ops after the barrier that makes partial sums visible; owners still hold sum and maximum."""
     partial = [softmax.LoadStatistic("partial_sum", "owner", column) for column in range(shape.warp_columns)]
     return [*partial, softmax.AddSums(), *_stores("sum", "previous")]
 
@@ -140,8 +140,8 @@ def _buffer_epilogue(scenario: AttentionScenario, *, first: bool, last: bool) ->
 
     Args:
         scenario: Problem and kernel.
-        first: There is nothing in the buffer yet, so that it is not read, and nothing rescaled.
-        last: The sum is divided by, and the output stored.
+        first: Whether the buffer is still empty, so that it is neither read nor rescaled.
+        last: Whether the output is normalised and stored.
     """
     parts = source_parts(scenario)
 

@@ -21,10 +21,11 @@ def flash_program(scenario: AttentionScenario, blocks: Sequence[KeyBlock]) -> At
 
     Args:
         scenario: Problem and kernel.
-        blocks: Its key blocks, ascending; they are walked from the last, which alone may be masked at the end.
+        blocks: Key blocks of the CTA, ascending. The walk begins with the last one, which alone may be masked at its
+            end.
 
-    Source: Dao, FlashAttention-2 (2023), algorithm 1; its kernel's order of copies: values of a key block under its
-    first GEMM, keys of the next under softmax and second GEMM.
+    Source: Dao, FlashAttention-2 (2023), algorithm 1, and its kernel's order of copies: the first GEMM overlaps the
+    copies of the key block's values, softmax and second GEMM overlap the copies of the next block's keys.
     """
     shape = attention_shape(scenario)
     steps: list[Step] = []

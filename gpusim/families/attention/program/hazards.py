@@ -1,4 +1,4 @@
-"""Which ops of an attention program race, by their order alone: a GEMM's check, of both GEMMs of all key blocks."""
+"""Finds races in the order of an attention program's ops: the check of a GEMM, for both GEMMs of all key blocks."""
 
 from dataclasses import replace
 from typing import cast

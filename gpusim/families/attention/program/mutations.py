@@ -1,4 +1,4 @@
-"""Attention programs broken on purpose, one mistake each, so that the checks can be seen to catch them."""
+"""Mutations: attention programs with one mistake each, to test that the checks notice."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gpusim.schedule.ops import Barrier, CopyAsync, WaitGroup
 
 
 def missing_v_wait(program: AttentionProgram) -> AttentionProgram:
-    """Nothing waits for V: where it is preloaded, its prologue's copies may still be on their way when P * V begins."""
+    """Remove the waits for V: if V is preloaded, its prologue's copies may still be in flight when P * V begins."""
     return _without(program, WaitGroup, "pv")
 
 

@@ -1,4 +1,4 @@
-"""What attention adds to the instruction set: the softmax between its two GEMMs."""
+"""The ops of attention's softmax, which extend the instruction set of ``schedule.ops``."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -31,8 +31,8 @@ class StatisticAccess(WarpOp):
     One warp-wide access of a row statistic, a float for each lane that takes part.
 
     Attributes:
-        statistic: Which one.
-        at: What tells a lane its row.
+        statistic: The statistic.
+        at: Rule that gives a lane its row.
         index: The lane's row, the warp column of an owner's partial sum, or the epilogue's vector.
     """
 
@@ -70,9 +70,9 @@ class Shuffle(WarpOp):
     shfl.sync.bfly of a value of one of the lane's rows, and the maximum or sum of both lanes' values.
 
     Attributes:
-        what: The value, and how both are combined.
-        row: Which of the lane's rows.
-        mask: The other lane is lane XOR this, 1 or 2.
+        what: The value, and the operation that combines both.
+        row: Row of the lane.
+        mask: 1 or 2; the other lane is lane XOR mask.
     """
 
     opcode = "SHFL"

@@ -1,4 +1,4 @@
-"""One op of an attention program with its place: whose turn it is, of which key block and column block."""
+"""One op of an attention program with its phase, its key block and its column block."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
@@ -19,8 +19,8 @@ class Step:
     One op of an attention program.
 
     Attributes:
-        phase: Whose op it is; operands a and b are q and k of ``qk``, p and v of ``pv``.
-        key_block: Number of the key block, by its place among the keys; -1 outside the key loop.
+        phase: Phase of the op. Operands a and b are q and k in ``qk``, p and v in ``pv``.
+        key_block: Number of the key block, in the order of the keys; -1 outside the key loop.
         column_block: Tile of the second GEMM along head_dim_v.
         op: Its k tile, k group, fetch and stage count from 0 in each GEMM.
     """

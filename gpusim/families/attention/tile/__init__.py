@@ -1,5 +1,5 @@
 """
-Which element and which address each lane of a CTA of attention has: tiles, operands, key blocks, row statistics.
+Elements and addresses of each lane of an attention CTA: tiles, operands, key blocks, row statistics.
 
-Its face is ``attention_lanes``, the only module here that knows an op. It never knows the order of ops.
+The interface is ``attention_lanes``, the only module of the room that knows ops. The room knows no order of ops.
 """

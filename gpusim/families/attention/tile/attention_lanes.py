@@ -1,4 +1,4 @@
-"""Which address each lane of an attention CTA has for each step: both GEMMs', and the row statistics between them."""
+"""Computes the address of each lane of an attention CTA for each step of both GEMMs and of the softmax."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from gpusim.units import LINE_BITS, VECTOR_BITS, WARP_SIZE, WORD_BYTES
 
 @dataclass(frozen=True, eq=False)
 class AtomicTable(SharedTable):
-    """Atomic maxima of words: lanes that meet in a bank pass one by one (D31)."""
+    """Atomic maxima of words. Lanes of the same bank are served one after another (D31)."""
 
     @cached_property
     def wavefronts(self) -> IntArray:
@@ -78,7 +78,7 @@ class AttentionLanes(Lanes[Step]):
         return (None if self.shape.flash and a == "p" else a), b
 
     def storing(self, step: Step) -> Step:
-        """Return a step that stores elements which a ``LoadShared`` loads, to the output or to the buffer."""
+        """Return a step that stores the elements of a ``LoadShared`` to the output or to the buffer."""
         stored = super().storing(step)
         parts = blocks.source_parts(self.scenario) if step.phase == "buffer" else 1
         return replace(step, op=replace(stored, access=stored.access * parts))
@@ -157,7 +157,7 @@ class AttentionLanes(Lanes[Step]):
                 return super().shared(step)
 
     def fill_offsets(self, operand: str) -> IntArray:
-        """Return where an operand is written; P by its stores."""
+        """Return the shared-memory offsets of an operand's copies, or of P's stores."""
         if operand == "p":
             return p_store_offsets(self.scenario)[None]
         return super().fill_offsets(operand)
@@ -181,14 +181,14 @@ class AttentionLanes(Lanes[Step]):
         return SharedTable(words, element_bits("f32"), WORD_BYTES, active=lanes, banks=self.banks)
 
     def cta(self, block: int) -> "AttentionCta":
-        """Return the CTA of a block, at the place that the kernel gives it."""
+        """Return the CTA of a block; the kernel maps blocks to CTAs."""
         walked = self._blocks[block] or ()
         onward = walked[::-1] if self.scenario.flash else walked
         return AttentionCta(self, self._places[block : block + 1], onward)
 
     @cached_property
     def _blocks(self) -> tuple[tuple[blocks.KeyBlock, ...] | None, ...]:
-        """Key blocks of every CTA; None where it finds no query."""
+        """Key blocks of every CTA; None for a CTA without queries."""
         return blocks.cta_blocks(self.scenario)
 
     @cached_property
@@ -198,7 +198,7 @@ class AttentionLanes(Lanes[Step]):
 
 
 class AttentionCta(CtaLanes[Step]):
-    """One CTA: blockIdx of shape (1, 3), and its key blocks in the order in which it walks them."""
+    """One CTA: its blockIdx, shape (1, 3), and its key blocks in the order of the walk."""
 
     def __init__(self, lanes: AttentionLanes, place: IntArray, walked: Sequence[blocks.KeyBlock]) -> None:
         self._lanes, self._place, self._walked = lanes, place, walked
@@ -226,8 +226,8 @@ class AttentionCta(CtaLanes[Step]):
         """
         Return the fetches of any row of a tensor.
 
-        They are alike where as many of their queries or keys exist, and the first of these has an equal place in a
-        line.
+        Fetches are alike if equally many of their queries or keys exist, and the first of these begins at the same
+        offset in a line.
         """
         scenario, advance, bits = self._lanes.scenario, self._advance, self._lanes.operands[tensor].bits
         number = np.array([block.number for block in self._walked], dtype=np.int64)
@@ -241,7 +241,7 @@ class AttentionCta(CtaLanes[Step]):
         return Fetches(number, packed((rows, 1), (base * bits % LINE_BITS, LINE_BITS)), base)
 
     def alike_outputs(self) -> Hashable:
-        """Return the queries that exist, and the places in a line where output, buffer and log-sum-exps begin."""
+        """Return the queries that exist, and the offsets in a line at which output, buffer and log-sum-exps begin."""
         scenario, advance, word = self._lanes.scenario, self._advance, element_bits("f32")
         output, lse = int(advance.o[0]), int(advance.lse[0])
         begins = (output * self._lanes.epilogue.output_bits, output * word, lse * word)
@@ -255,7 +255,7 @@ class AttentionCta(CtaLanes[Step]):
         return int(advance.lse[0]), *(int(advance.o[0]),) * rows
 
     def outputs(self) -> list[GlobalRow]:
-        """Return the log-sum-exp, the output by column block and step, and likewise the buffer where there is one."""
+        """Return the accesses to the log-sum-exp, then the output by column block and step, then the buffer if any."""
         scenario, tile = self._lanes.scenario, self._lanes.epilogue
         bits = element_bits("f32")
         columns = range(self._lanes.shape.column_blocks)
@@ -272,7 +272,7 @@ class AttentionCta(CtaLanes[Step]):
         return rows
 
     def reached(self, step: Step) -> Reached | None:
-        """Return where a copy or an access of the epilogue reaches; the log-sum-exp is no element of the output."""
+        """Return the global access of a copy or of the epilogue, without accesses to the log-sum-exp."""
         lanes = self._lanes
         match step.op:
             case CopyAsync(_, _, access, vec):
@@ -286,13 +286,13 @@ class AttentionCta(CtaLanes[Step]):
                 return None
 
     def accessed(self, step: Step) -> Reached | None:
-        """Return where a copy, an access of the epilogue or a store of a log-sum-exp reaches."""
+        """Return the global access of a copy, of the epilogue or of a store of a log-sum-exp."""
         if isinstance(step.op, softmax.StoreLse):
             return at_output(self.output_rows[0], "lse", step.op.row, self._lanes.warps)
         return self.reached(step)
 
     def traced(self, step: Step) -> dict[str, Any]:
-        """Return the one address of an op between the GEMMs, as its shared one, and the lanes that take part."""
+        """Return the shared-memory address of an op between the GEMMs, and the participating lanes."""
         match step.op:
             case softmax.Shuffle(_, _, mask):
                 return {"shared": mask}
@@ -307,7 +307,7 @@ class AttentionCta(CtaLanes[Step]):
 
     def event(self, step: Step, warp: int, lane: int) -> list[Any]:
         """
-        Return what one lane does at an op between the GEMMs.
+        Return the event of one lane at an op between the GEMMs, as a trace records it.
 
         ``[sts, P, shared offset, bytes]``, ``[lds | sts, statistic, float, takes part]``, ``[atoms_max, maximum,
         float]``, ``[shfl, what, mask]``; floats from the base of shared memory.

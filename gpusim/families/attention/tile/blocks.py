@@ -1,8 +1,8 @@
 """
-Which queries and keys a CTA of an attention kernel has, and where its fetches and outputs lie; never when.
+Computes the queries and keys of an attention CTA, and the addresses of its fetches and outputs; it knows no time.
 
-The operands are those of a single GEMM (``operands``); what a grid adds is the place of a batch and head in a tensor,
-and where its lengths end.
+Operands are those of a single GEMM (``operands``). This module adds the offsets of batches and heads in the tensors,
+and the lengths of batches.
 """
 
 from dataclasses import dataclass, replace
@@ -23,22 +23,22 @@ from gpusim.tile.global_access import GlobalAccess, over_lanes
 from gpusim.units import VECTOR_BITS
 
 Behaviour: TypeAlias = tuple[tuple[int, bool], ...]
-"""(keys, masked) of a CTA's key blocks, ascending: where two agree, the CTAs run one program."""
+"""(keys, masked) of a CTA's key blocks, ascending. CTAs with equal key blocks execute the same program."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockAdvance:
     """
-    What a CTA finds at its block index; arrays over CTAs.
+    The part of the problem that belongs to each CTA, as arrays over CTAs.
 
     Attributes:
-        active: Its first query exists.
+        active: Whether the CTA's first query exists.
         query_start: First query.
-        num_queries: Queries of the batch from there on.
-        num_keys: Keys it walks: the causal mask of its last query or the batch's length end them.
-        causal_offset: A causal mask shows query i the keys up to i + this.
-        q, k, v, o: Element offset of its first query, and of its head's first key, value and output, in each tensor.
-        lse: Offset of its first log-sum-exp.
+        num_queries: Queries of the batch from the first query on.
+        num_keys: Keys that the CTA walks, up to the causal mask of its last query or the batch's length.
+        causal_offset: Under a causal mask, query i sees the keys up to i + causal_offset.
+        q, k, v, o: Element offset of the first query, and of the head's first key, value and output, in each tensor.
+        lse: Offset of the first log-sum-exp.
 
     Source: golden fmha_loops_*.
     """
@@ -88,7 +88,7 @@ def launched_ctas(scenario: AttentionScenario) -> IntArray:
 
 def block_advance(scenario: AttentionScenario, ctas: IntArray) -> BlockAdvance:
     """
-    Return where CTAs stand in the tensors, and how much of the problem lies before them.
+    Return the part of the problem that belongs to each CTA.
 
     Args:
         scenario: Problem and kernel.
@@ -125,9 +125,9 @@ class KeyBlock:
     One step of a CTA's key loop.
 
     Attributes:
-        number: Its place among the keys.
-        keys: Of the CTA, in this block: columns of S, and K of the second GEMM.
-        masked: Whether a score may be invisible: past the keys, or behind a causal mask.
+        number: Number of the block in the order of the keys.
+        keys: Keys of the CTA in this block: columns of S, and K of the second GEMM.
+        masked: Whether a score may be invisible: past the last key, or behind a causal mask.
     """
 
     number: int
@@ -164,8 +164,9 @@ def cta_blocks(scenario: AttentionScenario) -> tuple[tuple[KeyBlock, ...] | None
     """
     Return the key blocks of every CTA in launch order, ascending; None for a CTA that finds no query.
 
-    A block is masked where a score is invisible, as kernels_cuda/attention/shape.cuh has it: golden, and the schedule
-    from it, mask one more, which ends where the first query's sight does. CTAs that walk alike have one tuple.
+    A block is masked if a score is invisible, as in kernels_cuda/attention/shape.cuh. The golden data, and a schedule
+    made from it, mask one more block: the one that ends with the first query's last visible key. CTAs with equal walks
+    share one tuple.
     """
     advance = block_advance(scenario, launched_ctas(scenario))
     seen_by_all = advance.num_keys

@@ -1,4 +1,4 @@
-"""Q, K, P and V as operands of the two GEMMs of a CTA: thread maps and fragments are those of any GEMM."""
+"""Q, K, P and V as operands of the two GEMMs of a CTA, with the thread maps and fragments of any GEMM."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,7 +57,7 @@ class RowsOfKeys(PaddedLayout):
 
 @dataclass(frozen=True, slots=True)
 class ProbabilitiesOperand(Operand):
-    """P, which the warps themselves store: nothing copies it, and it has a layout of its own."""
+    """P, which the warps themselves store in shared memory, in a layout of its own."""
 
     @property
     def in_shared(self) -> OperandTile:
@@ -76,7 +76,7 @@ def attention_operand(scenario: AttentionScenario, tensor: Tensor) -> Operand:
     """
     Return an operand of one head, as a single CTA sees it: its tile, type and leading dimension.
 
-    K of the second GEMM is a whole key block, so that no residue comes first: P lies in order.
+    K of the second GEMM is a whole key block. So no residue tile comes first, and P is stored in order.
     """
     shape, problem = attention_shape(scenario), scenario.problem
     gemm, side = PLACE_OF[tensor]
@@ -111,7 +111,7 @@ def gemm_operands(scenario: AttentionScenario, gemm: Gemm) -> dict[Side, Operand
 
 
 def fragment_rows(scenario: AttentionScenario) -> IntArray:
-    """Return the CTA's row that each of a lane's rows of S is, shape [warps, 32, rows]."""
+    """Return the row within the CTA of each row of S that a lane holds, shape [warps, 32, rows]."""
     shape = attention_shape(scenario)
     row = np.arange(shape.rows_of_lane, dtype=np.int64) * MATRIX
     in_warp = np.arange(WARP_SIZE, dtype=np.int64)[:, None] // 4 + row
@@ -122,7 +122,7 @@ def fragment_rows(scenario: AttentionScenario) -> IntArray:
 
 def p_store_offsets(scenario: AttentionScenario) -> IntArray:
     """
-    Return where each lane stores its accumulators of S as P: pairs of neighbours, rows first.
+    Return the offsets at which each lane stores its accumulators of S as P: pairs of neighbours, row by row.
 
     Returns:
         Element offsets from P's base, shape [threads, accesses]; access = row * column blocks of 8 + column block.

@@ -1,4 +1,4 @@
-"""Where the lanes of an attention kernel keep what is one number a row, and its output in f32; never when."""
+"""Computes the addresses of an attention kernel's row statistics, log-sum-exps and f32 buffer; it knows no time."""
 
 from functools import lru_cache
 
@@ -22,9 +22,9 @@ def statistic_words(scenario: AttentionScenario, at: At, index: int, *, partial:
 
     Args:
         scenario: Problem and kernel.
-        at: What tells a lane its row, as of ``softmax.LoadStatistic``.
+        at: Rule that gives a lane its row, as in ``softmax.LoadStatistic``.
         index: The lane's row, the warp column of an owner, or the epilogue's vector.
-        partial: The statistic is that of partial sums, which has rows for each warp column.
+        partial: Whether the statistic is the partial sums, which have rows for each warp column.
 
     Returns:
         Shape [warps, 32].

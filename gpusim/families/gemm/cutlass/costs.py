@@ -1,4 +1,4 @@
-"""What the global iterators of CUTLASS's kernels cost, counted from machine code, and those of its GEMMs."""
+"""The costs of the global iterators of CUTLASS's kernels, counted from machine code."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PREDICATE_BIT: Final = 3
 @dataclass(frozen=True, slots=True)
 class AccessCost:
     """
-    What one access of an operand costs.
+    The cost of one access of an operand.
 
     Attributes:
         setup: Instructions in the iterator's constructor.
@@ -31,7 +31,7 @@ class AccessCost:
 @dataclass(frozen=True, slots=True)
 class IteratorCosts:
     """
-    What the iterators of both operands cost in one of CUTLASS's kernels.
+    The costs of both operands' iterators in one of CUTLASS's kernels.
 
     Attributes:
         setup: Instructions before the iterators' own: parameters, grid, strides, bases of shared memory.
@@ -53,4 +53,4 @@ ones. An access beside another in its row needs no pointer.
 """
 
 GEMM_COSTS: Final = IteratorCosts(setup=210, walk=0, access={"a": MASKED, "b": MASKED})
-"""Those of ``PredicatedTileAccessIterator``, for both operands of a GEMM."""
+"""Costs of ``PredicatedTileAccessIterator``, for both operands of a GEMM."""
