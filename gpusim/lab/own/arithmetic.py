@@ -18,6 +18,9 @@ _BLOCK = (256, 1, 1)
 
 _LOW = 0xFFFFFFFF
 
+_TABLE = np.array([0.5, -1.25, 2, 0.75, -3.5, 1, 4.25, -0.5, 1.5, 2.75, -2.25, 0.25, 3, -1.75, 0.125, 5])
+"""The table of constant_table.cu."""
+
 
 def _each(n: int, **arguments: Argument) -> OwnLaunch:
     """Return a launch of a thread for each of ``n`` elements, whose last argument is their number."""
@@ -274,7 +277,59 @@ def _long_divided(given: Given) -> dict[str, Stored]:
     return {"out": a // b ^ a % b << np.uint64(1)}
 
 
+def _dots(n: int) -> OwnLaunch:
+    return _each(
+        n,
+        rows=ArrayArgument("int8", (n, 64), integers(-128, 128)),
+        query=ArrayArgument("int8", (64,), integers(-128, 128)),
+        out=output("int32", n),
+    )
+
+
+def _byte_products(given: Given) -> dict[str, Stored]:
+    return {"out": given["rows"].astype(np.int32) @ given["query"].astype(np.int32)}
+
+
+def _coded(given: Given) -> dict[str, Stored]:
+    code = given["in"].astype(np.int64)
+    x = (code >> 16) / 65536
+    first, second, third, fourth = (_TABLE[code >> shift & 15] for shift in (0, 4, 8, 12))
+    return {"out": ((first * x + second) * x + third) * x + fourth}
+
+
+def _fields(n: int) -> OwnLaunch:
+    return _each(
+        n,
+        words=ArrayArgument("uint64", (n,), any_bits),
+        widths=ArrayArgument("uint8", (n,), any_bits),
+        out=output("int32", n),
+    )
+
+
+def _signed(values: Stored, width: Stored | int) -> Stored:
+    """Return the low bits of 64-bit integers as signed numbers."""
+    low: Stored = values & (1 << width) - 1
+    return np.where(low >> (width - 1), low - (1 << width), low)
+
+
+def _unpacked(given: Given) -> dict[str, Stored]:
+    low = (given["words"] & np.uint64(_LOW)).astype(np.int64)
+    widths = given["widths"].astype(np.int64)
+    field = (given["words"] >> (widths >> 3).astype(np.uint64) & np.uint64(_LOW)).astype(np.int64)
+    return {"out": _signed(field, 3 + (widths & 15)) * 4096 + _signed(low, 12) + _signed(low >> 20, 12)}
+
+
 NUMBER_KERNELS = (
+    named_alike("dot_bytes", "memory", small=_dots(1000), large=_dots(1 << 20), oracle=_byte_products),
+    named_alike(
+        "constant_table",
+        "latency",
+        small=_mapped(2000, "uint32", any_bits, "float32"),
+        large=_mapped(1 << 22, "uint32", any_bits, "float32"),
+        oracle=_coded,
+        tolerance=1e-5,
+    ),
+    named_alike("signed_fields", "memory", small=_fields(3000), large=_fields(1 << 22), oracle=_unpacked),
     named_alike(
         "nbody",
         "compute",

@@ -96,12 +96,12 @@ def _escapes(given: Given) -> dict[str, Stored]:
 
 def _interpreted(length: int, n: int) -> OwnLaunch:
     numbers = np.random.default_rng(length)
-    programs = numbers.integers(0, 16, (4, length)) | numbers.integers(0, 1 << 20, (4, length)) << 8
+    programs = np.stack([numbers.integers(0, most, (4, length)) for most in (16, 1 << 20)], axis=-1)
     return OwnLaunch(
         (-(-n // 128), 1, 1),
         (128, 1, 1),
         {
-            "programs": ArrayArgument("int32", (4, length), exactly(programs)),
+            "programs": ArrayArgument("int32", (4, length, 2), exactly(programs)),
             "in": ArrayArgument("uint32", (n,), any_bits),
             "out": output("uint32", n),
             "length": ScalarArgument("int32", length),
@@ -158,8 +158,8 @@ def _interpret(given: Given) -> dict[str, Stored]:
         mine = which == number
         value = given["in"][mine].astype(np.int64)
         other = np.ones_like(value)
-        for instruction in program:
-            value, other = _OPERATIONS[instruction & 255](_Interpreter(instruction >> 8, value, other))
+        for operation, operand in program:
+            value, other = _OPERATIONS[operation](_Interpreter(operand, value, other))
             value, other = value & _U32, other & _U32
         out[mine] = value ^ other
     return {"out": out.astype(np.uint32)}

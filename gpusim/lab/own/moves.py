@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from gpusim.lab.own.contents import integers, output, permutation, ring, uniform
+from gpusim.lab.own.contents import integers, output, permutation, ring, uniform, zeros
 from gpusim.lab.own.kernel import ArrayArgument, Given, Limit, OwnKernel, OwnLaunch, ScalarArgument, Stored, named_alike
 
 _BLOCK = (256, 1, 1)
@@ -212,7 +212,37 @@ def _halved(given: Given) -> dict[str, Stored]:
     return {"out": given["in"].astype(np.float64).reshape(depth, 2, height, 2, width, 2).mean(axis=(1, 3, 5))}
 
 
+def _through_pointers(n: int) -> OwnLaunch:
+    return OwnLaunch(
+        _line(n),
+        _BLOCK,
+        {
+            "in": ArrayArgument("float32", (n,), uniform()),
+            "out": ArrayArgument("float32", (n,), zeros),
+            "n": ScalarArgument("int32", n),
+        },
+    )
+
+
+def _followed(given: Given) -> dict[str, Stored]:
+    n, values = int(given["n"]), given["in"].astype(np.float64)
+    out = np.zeros(n)
+    thread = np.arange(n - 8) % 256
+    for i in range(7):
+        out[:-8] = np.where(i < 4 + thread % 4, out[:-8] * 0.5 + values[i : n - 8 + i], out[:-8])
+    out[:-8] *= np.where(thread % 64 < 40, 2, 1)  # what lies in shared memory is doubled
+    return {"out": out}
+
+
 MOVE_KERNELS = (
+    named_alike(
+        "generic_pointer",
+        "latency",
+        small=_through_pointers(2000),
+        large=_through_pointers(1 << 22),
+        oracle=_followed,
+        tolerance=1e-6,
+    ),
     *_transposes(),
     named_alike("saxpy", "memory", small=_saxpy(5000), large=_saxpy(1 << 23), oracle=_axpy, tolerance=1e-6),
     named_alike("daxpy", "memory", small=_daxpy(2000), large=_daxpy(1 << 21), oracle=_axpy, tolerance=1e-15),

@@ -75,7 +75,54 @@ def _root_mean_square_normalised(given: Given) -> dict[str, Stored]:
     return {"out": values / np.sqrt((values**2).mean(axis=1, keepdims=True) + 1e-6) * given["scale"]}
 
 
+def _quantised(rows: int) -> OwnLaunch:
+    return OwnLaunch(
+        (-(-rows // 8), 1, 1),
+        (256, 1, 1),
+        {
+            "in": ArrayArgument("float32", (rows, 128), uniform(-3, 3)),
+            "out": output("int8", rows, 128),
+            "scales": output("float32", rows),
+            "rows": ScalarArgument("int32", rows),
+        },
+    )
+
+
+def _bytes_of_rows(given: Given) -> dict[str, Stored]:
+    most = np.abs(given["in"]).max(axis=1)
+    scale = np.exp2(7 - np.frexp(most)[1]).astype(np.float32)  # frexp's fraction is 1/2 to less than 1
+    rounded = np.clip(np.rint(given["in"] * scale[:, None]), -127, 127)
+    return {"out": rounded.astype(np.int8), "scales": np.floor(most) + scale}
+
+
+def _deviation(rows: int, columns: int) -> OwnLaunch:
+    return OwnLaunch(
+        (rows, 1, 1),
+        (128, 1, 1),
+        {
+            "in": ArrayArgument("float32", (rows, columns), uniform(-1, 2)),
+            "means": output("float64", rows),
+            "deviations": output("float32", rows),
+            "columns": ScalarArgument("int32", columns),
+        },
+    )
+
+
+def _moments(given: Given) -> dict[str, Stored]:
+    values = given["in"].astype(np.float64)
+    return {"means": values.mean(axis=1), "deviations": values.std(axis=1)}
+
+
 ROW_KERNELS = (
+    named_alike("quantise", "memory", small=_quantised(60), large=_quantised(1 << 17), oracle=_bytes_of_rows),
+    named_alike(
+        "deviation",
+        "compute",
+        small=_deviation(4, 700),
+        large=_deviation(8192, 1024),
+        oracle=_moments,
+        tolerance=1e-6,
+    ),
     named_alike(
         "softmax_rows",
         "memory",

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusim.lab.own.contents import integers, output, uniform, zeros
+from gpusim.lab.own.contents import exactly, integers, output, uniform, zeros
 from gpusim.lab.own.kernel import (
     Argument,
     ArrayArgument,
@@ -216,7 +216,37 @@ def _differences(given: Given) -> dict[str, Stored]:
     return {"out": (values[:, :, 0::2] - 3 * values[:, :, 1::2]).sum(axis=1)}
 
 
+def _kinds(n: int) -> OwnLaunch:
+    def each(dtype: str, value: int) -> ArrayArgument:
+        return ArrayArgument(dtype, (32,), exactly(np.full(32, value)))
+
+    return OwnLaunch(
+        (-(-n // 256), 1, 1),
+        _BLOCK,
+        {
+            "in": ArrayArgument("int32", (n,), integers(-(1 << 20), 1 << 20)),
+            "smallest": each("int32", (1 << 31) - 1),
+            "largest": each("int32", -(1 << 31)),
+            "bits": each("uint32", 0),
+            "common": each("uint32", (1 << 32) - 1),
+            "parity": each("uint32", 0),
+            "n": ScalarArgument("int32", n),
+        },
+    )
+
+
+def _of_groups(given: Given) -> dict[str, Stored]:
+    group, bits = given["in"] >> 8 & 31, given["in"].view(np.uint32)
+    joins: dict[str, Any] = {"smallest": np.minimum, "largest": np.maximum, "bits": np.bitwise_or}
+    joins |= {"common": np.bitwise_and, "parity": np.bitwise_xor}
+    found = {name: given[name].copy() for name in joins}
+    for name, join in joins.items():
+        join.at(found[name], group, given["in"] if found[name].dtype == np.int32 else bits)
+    return found
+
+
 SUM_KERNELS = (
+    named_alike("atomic_kinds", "latency", small=_kinds(2000), large=_kinds(1 << 18), oracle=_of_groups),
     *_reductions(),
     *_scans(),
     named_alike(

@@ -19,6 +19,7 @@
 #define __global__
 #define __device__ static
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __constant__ static
 #define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -35,7 +36,7 @@
     };                             \
     static inline NAME make_##NAME(TYPE x, TYPE y, TYPE z, TYPE w) { return {x, y, z, w}; }
 VECTOR_2(float2, float) VECTOR_2(int2, int) VECTOR_2(double2, double)
-VECTOR_4(float4, float) VECTOR_4(uint4, unsigned)
+VECTOR_4(float4, float) VECTOR_4(int4, int) VECTOR_4(uint4, unsigned)
 
 namespace host {
 
@@ -237,6 +238,26 @@ Value atomicCAS(Value* to, Value seen, Value value) {
     if (before == seen) *to = value;
     return before;
 }
+template <class Value>
+void atomicMin(Value* to, Value value) {
+    if (value < *to) *to = value;
+}
+template <class Value>
+void atomicMax(Value* to, Value value) {
+    if (value > *to) *to = value;
+}
+template <class Value>
+void atomicAnd(Value* to, Value value) {
+    *to &= value;
+}
+template <class Value>
+void atomicOr(Value* to, Value value) {
+    *to |= value;
+}
+template <class Value>
+void atomicXor(Value* to, Value value) {
+    *to ^= value;
+}
 
 // Arithmetic
 
@@ -247,6 +268,10 @@ static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<std::uint64_t>(a) * b >> 32; }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return static_cast<unsigned __int128>(a) * b >> 64;
+}
+static inline int __dp4a(int a, int b, int c) {
+    for (int shift = 0; shift < 32; shift += 8) c += static_cast<signed char>(a >> shift) * static_cast<signed char>(b >> shift);
+    return c;
 }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(x); }

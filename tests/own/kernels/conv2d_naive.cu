@@ -1,7 +1,8 @@
 // A filter of 5 x 5 on an image, all read from global memory. Beyond the image all is zero.
 constexpr int kRadius = 2;
 
-extern "C" __global__ void conv2d_naive(const float* in, const float* filter, float* out, int height, int width) {
+extern "C" __global__ void conv2d_naive(const float* __restrict__ in, const float* __restrict__ filter,
+                                        float* __restrict__ out, int height, int width) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= width || y >= height) return;
     float sum = 0;

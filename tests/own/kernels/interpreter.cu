@@ -1,13 +1,14 @@
 // Each thread interprets one of four programs on its own number: a switch of sixteen operations in a loop.
-// An instruction has its operation in the low byte and an operand above.
-extern "C" __global__ void interpreter(const int* programs, const unsigned* in, unsigned* out, int length, int n) {
+// An instruction has an operation and an operand. ptxas makes indexed branches of the switch.
+extern "C" __global__ void interpreter(const int2* programs, const unsigned* in, unsigned* out, int length, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    const int* program = programs + i / 8 % 4 * length;  // eight neighbours have the same
+    const int2* program = programs + i / 8 % 4 * length;  // eight neighbours have the same
     unsigned value = in[i], other = 1;
     for (int at = 0; at < length; ++at) {
-        const unsigned operand = static_cast<unsigned>(program[at]) >> 8;
-        switch (program[at] & 255) {
+        const int2 instruction = program[at];
+        const unsigned operand = instruction.y;
+        switch (instruction.x) {
             case 0: value += operand; break;
             case 1: value -= operand; break;
             case 2: value *= operand | 1; break;
