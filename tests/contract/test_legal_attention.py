@@ -1,11 +1,12 @@
 """Whatever an attention scenario says: it is refused in one line, or it is executed with the right numbers."""
 
+import math
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
 from gpusim.families.attention.schedule import FusedKernel
-from gpusim.families.attention.tile.blocks import attention_ctas, block_advance
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
 from gpusim.schedule.events import events
@@ -69,11 +70,12 @@ def test_it_is_refused_in_one_line_or_right(problem, kernel, seed, cta):
     assert report.hazards == ()
     assert report.wrong_elements == 0
     assert report.second.wrong == 0
-    ctas = attention_ctas(scenario)
-    active = ctas[block_advance(scenario, ctas).active]
-    if len(active):
-        x, y, z = active[cta % len(active)].tolist()
-        kernel = FusedKernel(scenario)
+    kernel = FusedKernel(scenario)
+    width, height, _ = kernel.grid
+    active = [block for block in range(math.prod(kernel.grid)) if not kernel.missing_work(block)]
+    if active:
+        block = active[cta % len(active)]
+        x, y, z = block % width, block // width % height, block // (width * height)
         for name in stream_names(kernel):
             stream(kernel, name, (x, y, z), Selection(threads=[0, 77]))
         listed = events(kernel, block_of(kernel, (x, y, z)), 77)
