@@ -23,6 +23,7 @@ from doubles.by_hand import (
     load,
 )
 from doubles.checked import checked_core, watched
+from doubles.figures import with_figures
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems.attention import random_attention
@@ -248,14 +249,17 @@ def test_random_code_runs_the_same_on_every_core(
     Where CTAs are ordered, each waits for the one before it wherever an instruction awaits a slice, twice in a CTA too.
     """
     warps, ctas, sms, slots, share = shape
-    figures = figures_of(DRAWN, 0, busy=False)._replace(
+    figures = with_figures(
+        figures_of(DRAWN, 0, busy=False),
+        {
+            "instruction_cache.l0_bytes": 20 * 128,
+            "l2.merging.most": merged,
+            "l1.lines.interval": interval,
+            "launch.units.gpcs": (0, 1),
+            "launch.units.sides": (0, 1),
+        },
         l1_lines=capacities[0],
         l2_lines=capacities[1],
-        cache_lines=20,
-        most_merged=merged,
-        l1_line_interval=interval,
-        gpcs=(0, 1),
-        sides=(0, 1),
     )
     memory = Memory(
         [(sum(mask.bit_count() for _, mask in lines), tuple(lines)) for lines in requests],
@@ -317,7 +321,8 @@ def test_64_bits_hold_the_core_s_largest_products():
     """
     core = checked_core()
     core.Lines(8).bucket(200 * TENSOR_STRIDE - 1)
-    figures = figures_of(A100, 0, busy=False)._replace(dram_bytes_per_kilocycle=1, dram_channels=188)
+    banks = {"dram.banks.channels": 188, "dram.banks.per_channel": 1}
+    figures = with_figures(figures_of(A100, 0, busy=False), banks, dram_bytes_per_kilocycle=1)
     chip = chip_of(assembly(warps=1), figures, core, share=1024)
     chip.dram.channels = 188
     chip.dram.read(0, 0, 10**18, 32 * 128, 10**15)

@@ -255,7 +255,7 @@ def chip_of(
     groups: Sequence[int] = (),
 ) -> Chip:
     """A chip for some CTAs, on which all run at once unless ``slots`` says else."""
-    columns, slots = code_of({0: code}, figures.stream_lines), slots or -(-ctas // sms)
+    columns, slots = code_of({0: code}, figures.machine.instruction_cache.stream_lines), slots or -(-ctas // sms)
     chip: Chip = module.Chip(figures, columns, memory.data(code.warps, ctas), sms, slots, share, groups)
     return chip
 

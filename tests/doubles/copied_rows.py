@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from doubles.by_hand import NOTHING, finish, instruction
+from doubles.figures import with_figures
 
 from gpusim.machine import load_machine
 from gpusim.sim.code import Decoded, DecodedSegment, of_one_role
@@ -88,7 +89,7 @@ def lives_of_loop(
     """
     machine = load_machine("h200")
     end = DecodedSegment("epilogue", (instruction(DEPBAR, pending=0, stall=4), instruction(EXIT)), 1, 0)
-    figures = figures_of(machine, 0, busy=False)._replace(stream_lines=0, constant_miss=0)
+    figures = with_figures(figures_of(machine, 0, busy=False), {"instruction_cache.stream_lines": 0}, constant_miss=0)
     columns = code_of({0: of_one_role((DecodedSegment("mainloop", tuple(loop), passes, 1), end), warps)}, 0)
     chip = engine().module.Chip(figures, columns, rows, ctas, 1, 1, tuple(groups))
     return finish(chip, ctas, -1, 0)

@@ -2,28 +2,29 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeVar, get_args
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 from gpusim.machine.keys import hints_of
 from gpusim.sim.figures import Figures
 
-Spec = TypeVar("Spec")
+NONE: Mapping[str, Any] = {}
 
 
-def with_figures(figures: Figures, **values: Any) -> Figures:
+def with_figures(figures: Figures, values: Mapping[str, Any] = NONE, **more: Any) -> Figures:
     """
-    Figures with other values: of the machine by their dotted key, as ``"mio.sm_depth"``, of the launch by their name.
+    Figures with other values: the machine's by their dotted key, as ``"mio.sm_depth"``, computed ones by their name.
 
-    None takes an optional table away. One that the machine lacks is made of the values given for it.
+    None takes an optional table away. In a table that the machine lacks, every other figure is 0, or no number.
     """
-    of_launch = {key: values.pop(key) for key in Figures._fields if key in values}
-    return figures._replace(machine=changed(figures.machine, values), **of_launch)
+    of_machine = {**values, **more}
+    computed = {key: of_machine.pop(key) for key in Figures._fields if key in of_machine}
+    return figures._replace(machine=changed(figures.machine, of_machine), **computed)
 
 
-def changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
+def changed(spec: Any, values: Mapping[str, Any]) -> Any:
     """A spec with other values by dotted key."""
-    own: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
+    own = {key: value for key, value in values.items() if "." not in key}
     tables: defaultdict[str, dict[str, Any]] = defaultdict(dict)
     for key, value in values.items():
         table, _, rest = key.partition(".")
@@ -31,5 +32,13 @@ def changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
             tables[table][rest] = value
     for name, inside in tables.items():
         known = getattr(spec, name)
-        own[name] = get_args(hints_of(type(spec))[name])[0](**inside) if known is None else changed(known, inside)
-    return replace(spec, **own)  # type: ignore[type-var]
+        own[name] = changed(nothing(get_args(hints_of(type(spec))[name])[0]) if known is None else known, inside)
+    return replace(spec, **own)
+
+
+def nothing(table: type[Any]) -> Any:
+    """A table whose figures are 0, and whose lists are empty."""
+    hints = hints_of(table)
+    return table(
+        **{field.name: () if get_args(hints[field.name])[0] == tuple[int, ...] else 0 for field in fields(table)}
+    )

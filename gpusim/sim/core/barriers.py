@@ -5,7 +5,7 @@ In silicon: an SM has one barrier unit, with sixteen named barriers for each CTA
 in shared memory (mbarrier). BAR.SYNC arrives and waits, BAR.ARV only arrives. A phase is complete when the expected
 number of warps has arrived and no expected byte is pending. After a BAR.SYNC.DEFER_BLOCKING a warp still issues
 arithmetic and mma.sync. Its next memory instruction, branch, load of a constant or barrier waits for the release (D32).
-Figures: ``barrier_base``, ``barrier_per_warp``.
+Figures: ``barrier.base``, ``barrier.per_warp``.
 State: the cycle at which the unit is free; for each CTA slot and barrier the arrivals, the expected arrivals, the
 phase, the pending bytes and the waiting warps in order; for each warp and barrier the phase that the warp waits for.
 Timing: the unit takes one arrival of any CTA every ``barrier_per_warp`` cycles; bytes that arrive count as an arrival.
@@ -30,8 +30,8 @@ from gpusim.sim.core.warps import Warps
 from gpusim.sim.stall_reasons import BARRIER
 
 if TYPE_CHECKING:
+    from gpusim.machine.spec import Machine
     from gpusim.sim.columns import CodeRows
-    from gpusim.sim.figures import Figures
 
 
 class Barriers:
@@ -41,17 +41,17 @@ class Barriers:
     Columns hold the state of all barriers, ``per_cta`` for each CTA slot. A barrier's ``place`` is its index in them.
     """
 
-    def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, sms: int) -> None:
+    def __init__(self, machine: "Machine", code: "CodeRows", warps: Warps, sms: int) -> None:
         """
         Build barrier units without arrivals.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             code: The code of all CTAs, with the barrier and the action of each barrier instruction.
             warps: The warps of all SMs.
             sms: Number of simulated SMs.
         """
-        self.base, self.each = figures.barrier_base, figures.barrier_per_warp
+        self.base, self.each = machine.barrier.base, machine.barrier.per_warp
         self.warps, self.joins, self.awaits, self.per_cta = warps, code.joins, code.awaits, code.barriers
         self.barrier, self.arrivals, self.meets, self.expects = code.barrier, code.arrivals, code.meets, code.expects
         self.record, self.number = self.warps.record, self.warps.number

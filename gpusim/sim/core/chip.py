@@ -77,37 +77,38 @@ class Chip:
         Build the chip.
 
         Args:
-            figures: The machine's figures.
+            figures: The machine, and the figures that its launch decides.
             code: The code of all CTAs.
             data: The programs and the memory accesses of all CTAs.
             sms: Number of simulated SMs.
             slots: CTAs that an SM can hold at once.
             share: SMs of the chip for each simulated SM.
-            groups: Group of each SM, an index in ``figures.gpcs`` and ``figures.sides``; empty if groups are unknown.
+            groups: Group of each SM, an index in ``launch.units``; empty if groups are unknown.
                 A group is a GPC or a part of one.
         """
         self.sms, self.slots = sms, slots
         self.now, self.ended_at, self.ended_sm, self.ended_launched = 0, 0, 0, 0
+        machine = figures.machine
         laid_out, rows = CodeRows(code, figures.ports), SmspRows(figures, sms, slots, code.warps)
         self.calendar, self.width, self.past_smsps = Calendar(rows.events), rows.width, rows.count * rows.width
         self.asleep = rows.asleep
         # The memory, from DRAM upwards
         simulated = data.simulates_l2
-        self.dram, self.crossbar = Dram(figures, share), Crossbar(figures, sms)
+        self.dram, self.crossbar = Dram(figures, share), Crossbar(machine, sms)
         arbiter = L2Arbiter(figures, sms, share, groups)
         self.l2 = L2(figures, arbiter, self.dram, sms=sms, groups=groups, simulated=simulated)
         statuses = data.slow, data.brought, data.shared, data.looked
         self.l2_sampled = L2Sampled(figures, self.crossbar, self.l2, share, statuses)
         self.stores = Stores(figures, self.crossbar, self.l2_sampled, sms=sms, simulated=simulated)
         # The SMs, from their warps upwards
-        icache = ICache(figures, code.lines, sms)
+        icache = ICache(machine, code.lines, sms)
         self.warps = Warps(figures, laid_out, data, rows, self.calendar, icache, slots)
-        self.data_stage = DataStage(figures, self.warps, self.calendar, sms)
+        self.data_stage = DataStage(machine, self.warps, self.calendar, sms)
         self.l1 = L1(figures, data, self.data_stage, self.crossbar, self.l2_sampled)
-        self.mio = Mio(figures, rows, self.data_stage, OperandCollector(figures, laid_out, self.warps, rows))
-        self.lsu = Lsu(figures, laid_out, data, self.warps, self.mio, self.l1, self.stores)
-        self.barriers = Barriers(figures, laid_out, self.warps, sms)
-        self.smsp = Smsp(figures, laid_out, rows, self.warps, self.barriers, self.lsu)
+        self.mio = Mio(machine, rows, self.data_stage, OperandCollector(machine, laid_out, self.warps, rows))
+        self.lsu = Lsu(machine, laid_out, data, self.warps, self.mio, self.l1, self.stores)
+        self.barriers = Barriers(machine, laid_out, self.warps, sms)
+        self.smsp = Smsp(machine, laid_out, rows, self.warps, self.barriers, self.lsu)
         self.record = self.warps.record
         self.stalls, self.notes, self.spans = self.record.stalls, self.record.notes, self.record.spans
 

@@ -3,7 +3,7 @@ The data stage of each SM, and four other pipelines: the cycles that instruction
 
 In silicon: the stage of the MIO that moves wavefronts between the registers and shared memory or the L1. Data that
 returns from the L2 passes through it, too. Copies write their lines to shared memory concurrently.
-Figures: ``wavefronts_per_cycle``, ``fill_bytes``.
+Figures: ``shared.wavefronts_per_cycle``, ``async_copy.pace.fill_bytes``.
 State: for each pipeline the state of every future cycle, two bits each: free, taken by an instruction, or reserved for
 returning data. For each SM, its loads in flight in order of issue, and the lines that copies will write.
 Timing: an instruction takes the first free cycles at or after its arrival. Among cycles that are reserved for returning
@@ -14,8 +14,7 @@ A pipeline has the number ``kind * sms + sm``; ``constants`` lists the kinds. Th
 the SM's number.
 
 >>> from gpusim.machine import load_machine
->>> from gpusim.sim.figures import figures_of
->>> stage = DataStage(figures_of(load_machine("h200"), 0, busy=False), None, Calendar([zeros(1)] * 4), sms=1)
+>>> stage = DataStage(load_machine("h200"), None, Calendar([zeros(1)] * 4), sms=1)
 >>> stage.return_data(0, at=10, cycles=3)
 >>> stage.reserve(0, 10, cycles=2, copy_writes=0), stage.last
 (11, 13)
@@ -50,7 +49,7 @@ from gpusim.sim.core.warps import Warps
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
-    from gpusim.sim.figures import Figures
+    from gpusim.machine.spec import Machine
 
 
 class DataStage:
@@ -62,17 +61,18 @@ class DataStage:
         last: The last cycle that the latest reservation took.
     """
 
-    def __init__(self, figures: "Figures", warps: Warps, calendar: Calendar, sms: int) -> None:
+    def __init__(self, machine: "Machine", warps: Warps, calendar: Calendar, sms: int) -> None:
         """
         Build data stages whose cycles are all free.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             warps: The warps of all SMs.
             calendar: The calendar, for the current cycle.
             sms: Number of simulated SMs.
         """
-        self.per_cycle, self.fill_bytes = figures.wavefronts_per_cycle, figures.fill_bytes
+        pace = None if machine.async_copy is None else machine.async_copy.pace
+        self.per_cycle, self.fill_bytes = machine.shared.wavefronts_per_cycle, 0 if pace is None else pace.fill_bytes
         self.warps, self.calendar, self.sms = warps, calendar, sms
         self.wavefronts, self.last = 0, 0
         # States of each pipeline's cycles. All cycles from ``full_from`` up to ``full_to`` are known to be taken.

@@ -3,7 +3,7 @@ DRAM: channels of banks, bus turnaround, refresh, and the latency of a miss.
 
 In silicon: HBM or GDDR behind the L2. A channel transfers one access after another. Each access occupies its bank for a
 time. A channel that changes between reads and writes turns its bus around.
-Figures: ``dram_*`` of ``Figures``: bandwidth, channels, banks, latencies, refresh.
+Figures: ``[dram.banks]``, ``[dram.turns]``, ``[dram.late]``; bandwidth and latencies are ``dram_*`` of ``Figures``.
 State: the time at which each bank and each channel is free, the writes that a channel gathers, and the random generator
 of latencies.
 Timing: an access begins when its bank and its channel are free, in order of issue. Its data arrives a latency later,
@@ -12,9 +12,10 @@ arrivals are cycles.
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
->>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(dram_channels=1)
+>>> figures = figures_of(load_machine("h200"), 0, busy=False)
 >>> dram = Dram(figures._replace(dram_bytes_per_kilocycle=64_000), share=1)
->>> [dram.occupy(bank, at=0, size=128, writes=0) for bank in (0, 1, 2)]
+>>> banks = [turn * dram.channels for turn in range(3)]
+>>> [dram.occupy(bank, at=0, size=128, writes=0) // dram.channels for bank in banks]
 [0, 2000, 4000]
 """
 
@@ -70,23 +71,23 @@ class Dram:
             figures: The machine's figures.
             share: SMs of the chip for each simulated SM.
         """
+        banks, turns, late = figures.machine.dram.banks, figures.machine.dram.turns, figures.machine.dram.late
         self.share, self.rate = share, figures.dram_bytes_per_kilocycle
-        self.channels = max(1, (figures.dram_channels + share // 2) // share)
-        self.banks = self.channels * figures.dram_banks
-        self.bank_busy = figures.dram_bank_busy * self.channels * share // figures.dram_channels
+        channels, per_channel = (1, 1) if banks is None else (banks.channels, banks.per_channel)
+        self.channels = max(1, (channels + share // 2) // share)
+        self.banks = self.channels * per_channel
+        self.bank_busy = figures.dram_bank_busy * self.channels * share // channels
         self.least, self.median = figures.dram_least, figures.dram_latency
         self.late, self.later, self.most = figures.dram_late, figures.dram_later, figures.dram_most
-        self.on_time, self.refresh, self.period = (
-            figures.dram_on_time,
-            figures.dram_late_cycles,
-            figures.dram_late_period,
-        )
-        self.region_lines = figures.dram_late_lines
-        self.unit_masks, self.unit_bits = array("q", figures.dram_late_masks), len(figures.dram_late_masks)
-        self.write_percent, self.most_gathered = figures.dram_write_percent, figures.dram_gathered
+        self.on_time = figures.dram_on_time
+        self.refresh, self.period = figures.dram_late_cycles, figures.dram_late_period
+        self.region_lines = 0 if late is None else late.region_bytes // figures.machine.l2.line_bytes
+        self.unit_masks = array("q", () if late is None else late.part_masks)
+        self.unit_bits, self.most_gathered = len(self.unit_masks), figures.dram_gathered
+        self.write_percent = PERCENT if turns is None else turns.write_percent
         self.gathering = self.transfer_time(self.most_gathered * self.write_percent // PERCENT)
-        self.turnaround = self.transfer_time(figures.dram_lost)
-        self.longest_wait = self.transfer_time(figures.dram_meanwhile)
+        self.turnaround = self.transfer_time(0 if turns is None else turns.lost)
+        self.longest_wait = self.transfer_time(0 if turns is None else turns.meanwhile)
         self.bank_free, self.channel_free = zeros(self.banks), zeros(self.channels)
         self.gathered, self.gathered_since = zeros(self.channels), zeros(self.channels)
         self.draw, self.unnumbered, self.read_bytes = 0, 0, 0

@@ -3,18 +3,17 @@ The instruction cache of each SM, with its prefetcher.
 
 In silicon: a warp whose next instruction begins a line waits until the SM has that line. The prefetcher streams the
 next lines ahead of execution.
-Figures: ``fetch_miss``, ``stream_lines``, ``fetch_interval``, ``cache_lines``.
+Figures: ``[instruction_cache]``.
 State: for each SM and line of the code, the cycle of its arrival, and whether the next lines were prefetched; a ring of
 the lines in the cache.
 Timing: the first line arrives a miss latency after the fetch, the prefetched lines ``fetch_interval`` cycles after one
 another. The cache evicts the line that was fetched first (FIFO).
 
 >>> from gpusim.machine import load_machine
->>> from gpusim.sim.figures import figures_of
->>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(fetch_miss=90, fetch_interval=9, stream_lines=1)
->>> icache = ICache(figures, lines=20, sms=1)
->>> [icache.fetch(0, line, at=5) for line in (3, 4, 3)]
-[95, 104, 95]
+>>> icache = ICache(load_machine("h200"), lines=40, sms=1)
+>>> first, behind, again = (icache.fetch(0, line, at=5) for line in (3, 4, 3))
+>>> first == again == 5 + icache.miss, behind - first == icache.interval
+(True, True)
 """
 
 from typing import TYPE_CHECKING
@@ -22,23 +21,25 @@ from typing import TYPE_CHECKING
 from gpusim.sim.columns import zeros
 
 if TYPE_CHECKING:
-    from gpusim.sim.figures import Figures
+    from gpusim.machine.spec import Machine
 
 
 class ICache:
     """The instruction caches of all SMs."""
 
-    def __init__(self, figures: "Figures", lines: int, sms: int) -> None:
+    def __init__(self, machine: "Machine", lines: int, sms: int) -> None:
         """
         Build cold caches.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             lines: Lines of the code that can be fetched.
             sms: Number of simulated SMs.
         """
-        self.miss, self.stream_lines = figures.fetch_miss, figures.stream_lines
-        self.interval, self.held_lines = figures.fetch_interval, figures.cache_lines
+        spec = machine.instruction_cache
+        self.miss, self.interval, self.stream_lines = spec.l1_miss_latency, spec.line_interval, spec.stream_lines
+        # A cache holds at least the lines that one miss brings.
+        self.held_lines = max(spec.l0_bytes // spec.line_bytes, self.stream_lines + 1)
         self.lines = lines
         # For each SM and line: the cycle of its arrival, or -1 if the cache lacks it; whether the next lines were
         # prefetched.

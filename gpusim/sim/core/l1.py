@@ -2,7 +2,7 @@
 The L1 of each SM: tag lookup of requests, and reads of missing sectors from the L2.
 
 In silicon: the part of an SM's unified memory that resident CTAs do not use as shared memory (D12).
-Figures: ``l1_lines``, ``load_hit``, ``l1_line_interval``.
+Figures: ``l1.hit_latency``, ``[l1.lines]``; ``l1_lines`` of ``Figures``.
 State: the lines of each SM's L1. A pipeline of ``DataStage`` holds the cycles in which missing lines return to loads.
 Timing: on a hit, data arrives the hit latency after the lookup. The SM's port sends the missing sectors of a request
 together. Missing lines return to loads one every ``l1_line_interval`` cycles.
@@ -55,11 +55,9 @@ class L1:
             crossbar: The ports of the SMs.
             sampled: The L2 of a sampled run. Its attribute ``l2`` is the L2 of an exact run.
         """
-        self.most_lines, self.load_hit, self.line_interval = (
-            figures.l1_lines,
-            figures.load_hit,
-            figures.l1_line_interval,
-        )
+        spec = figures.machine.l1
+        self.most_lines, self.load_hit = figures.l1_lines, spec.hit_latency
+        self.line_interval = 0 if spec.lines is None else spec.lines.interval
         self.data_stage, self.crossbar, self.sampled = data_stage, crossbar, sampled
         self.l2 = self.sampled.l2
         self.simulates_l2 = data.simulates_l2

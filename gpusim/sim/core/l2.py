@@ -4,8 +4,8 @@ The L2, line by line: lookups, misses to DRAM, the merge table, and the two part
 In silicon: slices in two partitions, one on each side of the chip. A line has its home in one partition. SMs on the
 other side read a copy, which crosses the chip on their first request. Requests of one GPC for the same sectors are
 merged while the line is in flight.
-Figures: ``l2_lines``, ``l2_near``, ``l2_far``, ``l2_far_percent``, ``l2_reach``, ``l2_crossing``, ``home_bits``,
-``most_merged``, ``merge_window``.
+Figures: ``l2.far_fraction_percent``, ``l2.merging.most``, ``[launch.units]``; ``l2_lines``, ``l2_near``, ``l2_far``,
+``l2_reach``, ``l2_crossing``, ``home_bits`` and ``merge_window`` of ``Figures``.
 State: the lines; for each line and GPC, the last request that was looked up and the number of requests merged with it;
 the counter by which near and far hits alternate.
 Timing: a hit arrives its latency after the arbiter grants the request, a miss when DRAM delivers the line. A line that
@@ -13,7 +13,7 @@ crosses the chip arrives a hop latency later. A merged request waits for its gra
 
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
->>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(l2_far_percent=0, l2_reach=(0,))
+>>> figures = figures_of(load_machine("t4"), 0, busy=False)
 >>> l2 = L2(figures, L2Arbiter(figures, 1, 1, ()), Dram(figures, 1), sms=1, groups=(), simulated=True)
 >>> late, hit = (l2.read(0, l2.lines.touch(7), WHOLE_LINE, at * MILLI, at) - at for at in (0, 9000))
 >>> hit == figures.l2_near < late, l2.looked_up
@@ -86,19 +86,19 @@ class L2:
             arbiter: The arbiter that grants requests.
             dram: The DRAM that serves misses.
             sms: Number of simulated SMs.
-            groups: Group of each SM, an index in ``figures.gpcs`` and ``figures.sides``; empty if groups are unknown.
+            groups: Group of each SM, an index in ``launch.units``; empty if groups are unknown.
             simulated: Whether the run is exact. The L2 of a sampled run needs no merge table.
         """
-        self.near, self.far, self.far_percent = figures.l2_near, figures.l2_far, figures.l2_far_percent
+        units, self.far_percent = figures.machine.launch.units, figures.machine.l2.far_fraction_percent
+        self.near, self.far, self.merge_window = figures.l2_near, figures.l2_far, figures.merge_window * MILLI
         self.hop, self.home_bits, self.most_lines = figures.l2_crossing, figures.home_bits, figures.l2_lines
-        self.most_merged = min(figures.most_merged, MOST_MERGED)
-        self.merge_window = figures.merge_window * MILLI
+        self.most_merged = min(figures.machine.l2.most_merged, MOST_MERGED)
         self.arbiter, self.dram = arbiter, dram
         self.sm_offset = dealt(figures.l2_reach, sms)
-        self.gpc = gpcs_of(figures, sms, groups)
+        self.gpc = gpcs_of(figures.machine, sms, groups)
         self.gpcs = max(self.gpc) + 1
-        sides = [figures.sides[group] for group in groups] or [sm // SMS_PER_TPC % 2 for sm in range(sms)]
-        self.side = array("q", sides)
+        sides = [sm // SMS_PER_TPC % 2 for sm in range(sms)]
+        self.side = array("q", sides if units is None or not groups else [units.sides[group] for group in groups])
         self.lines, self.next_line = Lines(self.most_lines + LINES_AT_ONCE), OUTPUT_LINES
         # For each line and GPC: the time until which requests are merged, in thousandths of a cycle; the requested
         # sectors; the number of requests that the last lookup has served.

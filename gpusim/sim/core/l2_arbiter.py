@@ -2,7 +2,8 @@
 The path into the L2: each SM's port to the crossbar, and the arbiter that divides the L2's bandwidth.
 
 In silicon: an SM injects requests into the crossbar at its port; the L2's slices serve the requests of all SMs.
-Figures: ``l2_port_bytes``, ``l2_bytes``, ``l2_write_bytes``, ``l2_read_percent``, ``l2_fill_percent``, ``cpc_percent``.
+Figures: ``[l2.mixed]``, ``[launch.units]``, ``[launch.cpcs]``, ``l2.bytes_per_cycle_per_sm``; ``l2_bytes`` and
+``l2_write_bytes`` of ``Figures``.
 State: the time at which each port is free; the L2's backlogs of reads and of stores, in total and for each CPC size.
 Timing: a port sends the requests of its SM in order, at its rate. The L2 serves requests in order of issue, at its own
 rate. Reads and stores are two directions with a bandwidth each. Each bandwidth is divided between SMs of large and of
@@ -11,7 +12,7 @@ small CPCs (weighted fair queueing). Times are thousandths of a cycle.
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.figures import figures_of
 >>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(l2_bytes=64)
->>> crossbar, arbiter = Crossbar(figures, sms=2), L2Arbiter(figures, sms=2, share=1, groups=())
+>>> crossbar, arbiter = Crossbar(figures.machine, sms=2), L2Arbiter(figures, sms=2, share=1, groups=())
 >>> [arbiter.request(READ, sm, crossbar.inject(sm, 0, 128), issued=0, size=128) for sm in (0, 1, 0)]
 [0, 2000, 4000]
 """
@@ -36,37 +37,39 @@ from gpusim.units import SMS_PER_TPC
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpusim.machine.spec import LaunchCpcsSpec, Machine
     from gpusim.sim.columns import Column
     from gpusim.sim.figures import Figures
 
 
-def gpcs_of(figures: "Figures", sms: int, groups: "Sequence[int]") -> "Column":
+def gpcs_of(machine: "Machine", sms: int, groups: "Sequence[int]") -> "Column":
     """Return the GPC of each SM; if the groups of SMs are unknown, all SMs are in GPC 0."""
-    return array("q", [figures.gpcs[group] for group in groups] or [0] * sms)
+    units = machine.launch.units
+    return array("q", [0] * sms if units is None or not groups else [units.gpcs[group] for group in groups])
 
 
-def small_cpcs(gpc: "Column", figures: "Figures") -> "Column":
+def small_cpcs(gpc: "Column", cpcs: "LaunchCpcsSpec") -> "Column":
     """
     Return for each SM of a whole chip 1 if it is in a small CPC, which has fewer TPCs than others, else 0.
 
-    Only GPCs with ``figures.tpcs_beside`` TPCs have small CPCs. ``figures.small_cpcs`` lists the TPCs of small CPCs by
-    their number within the GPC.
+    Only GPCs with ``cpcs.beside`` TPCs have small CPCs. ``cpcs.tpcs`` lists the TPCs of small CPCs by their number
+    within the GPC.
     """
     small = zeros(len(gpc))
     for group in range(max(gpc) + 1):
         sms = [sm for sm, own in enumerate(gpc) if own == group]
-        if len(sms) == figures.tpcs_beside * SMS_PER_TPC:
+        if len(sms) == cpcs.beside * SMS_PER_TPC:
             for place, sm in enumerate(sms):
-                small[sm] = int(place // SMS_PER_TPC in figures.small_cpcs)
+                small[sm] = int(place // SMS_PER_TPC in cpcs.tpcs)
     return small
 
 
 class Crossbar:
     """The SMs' ports to the crossbar. ``Stores`` updates the columns of stores."""
 
-    def __init__(self, figures: "Figures", sms: int) -> None:
+    def __init__(self, machine: "Machine", sms: int) -> None:
         """Build a port for each SM."""
-        self.port_bytes = figures.l2_port_bytes
+        self.port_bytes = machine.l2.bytes_per_cycle_per_sm
         # For each SM: the times at which its port is free for a read, and for a store, and at which the L2 has taken
         # its last store.
         self.read_free, self.store_free, self.stored_at = zeros(sms), zeros(sms), zeros(sms)
@@ -101,26 +104,21 @@ class L2Arbiter:
             share: SMs of the chip for each simulated SM.
             groups: Group of each SM; empty if groups are unknown.
         """
-        self.share = share
+        machine, read, write = figures.machine, figures.l2_bytes, figures.l2_write_bytes
+        units, cpcs, mixed = machine.launch.units, machine.launch.cpcs, machine.l2.mixed
+        self.share, self.direction_bytes = share, array("q", [read, write])
         # The CPC of an SM is known only if all SMs of the chip are simulated.
-        whole = len(groups) == figures.placed_sms
-        gpc = gpcs_of(figures, sms, groups)
-        self.small_cpc = small_cpcs(gpc, figures) if whole and groups else zeros(sms)
-        self.direction_bytes = array("q", [figures.l2_bytes, figures.l2_write_bytes])
-        small = figures.cpc_percent * sum(self.small_cpc)
+        whole = units is not None and len(groups) == sum(units.sizes)
+        self.small_cpc = zeros(sms) if cpcs is None or not whole else small_cpcs(gpcs_of(machine, sms, groups), cpcs)
+        small = 0 if cpcs is None else cpcs.percent * sum(self.small_cpc)
         # For each CPC size: the time of a request at the bandwidth of this size, over its time at all of the bandwidth.
         ratios = [(PERCENT * sms << RATIO_BITS) // own if own else 0 for own in (PERCENT * sms - small, small)]
         self.slowdown = array("q", ratios * DIRECTIONS)
-        self.read_as_store = (figures.l2_bytes * figures.l2_read_percent << RATIO_BITS) // (
-            figures.l2_write_bytes * PERCENT
-        )
-        self.fill_time = (MILLI * share * figures.l2_fill_percent << RATIO_BITS + FRACTION_BITS) // (
-            figures.l2_write_bytes * PERCENT
-        )
-        self.done, self.fraction = (
-            zeros(DIRECTIONS + DIRECTIONS * CPC_SIZES),
-            zeros(DIRECTIONS + DIRECTIONS * CPC_SIZES),
-        )
+        read_percent, fill_percent = (0, 0) if mixed is None else (mixed.read_percent, mixed.fill_percent)
+        self.read_as_store = (read * read_percent << RATIO_BITS) // (write * PERCENT)
+        self.fill_time = (MILLI * share * fill_percent << RATIO_BITS + FRACTION_BITS) // (write * PERCENT)
+        places = DIRECTIONS + DIRECTIONS * CPC_SIZES
+        self.done, self.fraction = zeros(places), zeros(places)
 
     def grant(self, direction: int, sm: int, start: int) -> int:
         """

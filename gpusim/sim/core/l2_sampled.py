@@ -14,9 +14,9 @@ represents are then transferred at once.
 >>> from gpusim.sim.core.dram import Dram
 >>> from gpusim.sim.core.l2_arbiter import L2Arbiter
 >>> from gpusim.sim.figures import figures_of
->>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(l2_far_percent=0, l2_reach=(0,))
+>>> figures = figures_of(load_machine("t4"), 0, busy=False)
 >>> l2 = L2(figures, L2Arbiter(figures, 1, 1, ()), Dram(figures, 1), sms=1, groups=(), simulated=False)
->>> sampled = L2Sampled(figures, Crossbar(figures, 1), l2, share=1, statuses=[zeros(1)] * 4)
+>>> sampled = L2Sampled(figures, Crossbar(figures.machine, 1), l2, share=1, statuses=[zeros(1)] * 4)
 >>> [sampled.read_known(0, at, at, 4, slow=125, missed=0) - at > figures.l2_near for at in (0, 9000)]
 [False, True]
 """

@@ -3,9 +3,8 @@ The LSU: executes a memory instruction from its issue to its data, through the M
 
 In silicon: the unit that takes memory instructions from the MIO, looks up their lines one request after another,
 limits the copies in flight, and returns data to registers.
-Figures: ``load_hit``, ``copy_hit``, ``look_ups``, ``load_look_ups``, ``outstanding``, ``outstanding_through``,
-``copy_stage``, ``commit_stage``, ``copy_release``, ``source_release``, ``warp_return_bytes``, ``wavefront_latency``,
-``l1_store_bytes``.
+Figures: ``[async_copy]``, ``[async_copy.pace]``, ``l1.hit_latency``, ``[l1.lines]``, ``[l1.stores]``,
+``shared.warp_return_bytes``, ``shared.wavefront_latency``, ``mio.source_release``, ``mio.register_interval``.
 State: for each SM, the cycle at which the tag lookup is free, the copies and loads that wait for it, and the copies in
 flight in order of their lookups.
 Timing: an access to shared memory is done when its wavefronts have passed the data stage. A global load leaves the SM's
@@ -34,8 +33,8 @@ from gpusim.sim.stall_reasons import LONG_SCOREBOARD, SHORT_SCOREBOARD
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
+    from gpusim.machine.spec import Machine
     from gpusim.sim.columns import CodeRows, Data
-    from gpusim.sim.figures import Figures
 
 
 class InFlight:
@@ -90,13 +89,13 @@ class Lsu:
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
-        self, figures: "Figures", code: "CodeRows", data: "Data", warps: Warps, mio: Mio, l1: L1, stores: Stores
+        self, machine: "Machine", code: "CodeRows", data: "Data", warps: Warps, mio: Mio, l1: L1, stores: Stores
     ) -> None:
         """
         Build idle LSUs.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             code: The code of all CTAs.
             data: The lines and sectors that CTAs access.
             warps: The warps of all SMs.
@@ -104,7 +103,7 @@ class Lsu:
             l1: The L1s, with the L2 behind them.
             stores: The unit of stores to global memory.
         """
-        self.figures_of(figures)
+        self.figures_of(machine)
         self.code_of(code)
         self.data_of(data)
         self.warps, self.mio, self.l1, self.stores = warps, mio, l1, stores
@@ -121,16 +120,21 @@ class Lsu:
         self.in_flight = InFlight(max(self.most_outstanding, self.most_through), self.sms)
         self.slots, self.request, self.base = zeros(LINES_AT_ONCE), 0, 0
 
-    def figures_of(self, figures: "Figures") -> None:
-        """Keep the machine's figures as attributes."""
-        self.load_hit, self.copy_hit = figures.load_hit, figures.copy_hit
-        self.line_interval = figures.l1_line_interval
-        self.look_ups, self.load_look_ups = figures.look_ups, figures.load_look_ups
-        self.most_outstanding, self.most_through = figures.outstanding, figures.outstanding_through
-        self.copy_stage, self.commit_stage = figures.copy_stage, figures.commit_stage
-        self.copy_release, self.source_release = figures.copy_release, figures.source_release
-        self.return_bytes, self.wavefront_latency = figures.warp_return_bytes, figures.wavefront_latency
-        self.port_path_bytes, self.register_interval = figures.l1_store_bytes, figures.register_interval
+    def figures_of(self, machine: "Machine") -> None:
+        """Keep the machine's figures as attributes. A machine without cp.async executes no copy."""
+        lines, stores, copy = machine.l1.lines, machine.l1.stores, machine.async_copy
+        pace = None if copy is None else copy.pace
+        self.load_hit, self.load_look_ups = machine.l1.hit_latency, 0 if lines is None else lines.look_ups
+        self.line_interval = 0 if lines is None else lines.interval
+        self.port_path_bytes = 0 if stores is None else stores.bytes_per_cycle
+        self.return_bytes, self.wavefront_latency = machine.shared.warp_return_bytes, machine.shared.wavefront_latency
+        self.source_release, self.register_interval = machine.mio.source_release, machine.mio.register_interval
+        self.copy_hit, self.look_ups, self.copy_stage, self.commit_stage, self.copy_release = self.load_hit, 1, 1, 1, 0
+        if copy is not None:
+            self.copy_hit, self.look_ups, self.copy_release = copy.l1_latency, copy.look_ups, copy.source_release
+            self.copy_stage, self.commit_stage = copy.stage, copy.commit_stage
+        self.most_outstanding = 0 if pace is None else pace.outstanding
+        self.most_through = 0 if pace is None else pace.outstanding_through
 
     def code_of(self, code: "CodeRows") -> None:
         """Share the columns of the code that describe memory instructions."""

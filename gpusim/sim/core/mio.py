@@ -3,8 +3,7 @@ The MIO: a queue for each SMSP, one queue for the SM behind them, and the regist
 
 In silicon: a memory instruction waits in its SMSP's queue, has its registers read, and moves to the SM's queue, which
 the data stage serves. The register file feeds the tensor core at the same time.
-Figures: ``queue_depth``, ``sm_depth``, ``smsp_interval``, ``sm_interval``, ``copy_interval``, ``copy_queue``,
-``stores_apart``, ``register_interval``, ``registers_an_mma``, ``copy_registers``.
+Figures: ``[mio]``, ``[mio.gaps]``, ``shared.stores.apart``, ``async_copy.queue_percent``, ``async_copy.pace.interval``.
 State: the cycle at which each queue entry is free, and for each SM the cycle at which each entry of the side buffer of
 stores is free, the cycle until which a barrier holds memory instructions, and the cycle until which a store occupies
 the path to the SM's port.
@@ -28,24 +27,25 @@ from gpusim.sim.core.data_stage import DataStage
 from gpusim.sim.core.warps import SmspRows, Warps
 
 if TYPE_CHECKING:
+    from gpusim.machine.spec import Machine
     from gpusim.sim.columns import CodeRows
-    from gpusim.sim.figures import Figures
 
 
 class OperandCollector:
     """Reads the registers of memory instructions while the SMSP's warps issue mma.sync (D8)."""
 
-    def __init__(self, figures: "Figures", code: "CodeRows", warps: Warps, rows: SmspRows) -> None:
+    def __init__(self, machine: "Machine", code: "CodeRows", warps: Warps, rows: SmspRows) -> None:
         """
         Build one collector that serves all SMSPs.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             code: The code of all CTAs, to predict the next mma.sync.
             warps: The warps of all SMs.
             rows: The SMSPs' columns, with the ports of their tensor cores.
         """
-        self.interval, self.registers_an_mma = figures.register_interval, figures.registers_an_mma
+        gaps = machine.mio.gaps
+        self.interval, self.registers_an_mma = machine.mio.register_interval, 0 if gaps is None else gaps.registers
         self.warps = warps
         self.waits, self.stall, self.port, self.issues_every = code.waits, code.stall, code.port, code.interval
         self.next_stop, self.cycles_to_stop, self.chain = code.next_stop, code.cycles_to_stop, code.chain
@@ -195,21 +195,24 @@ class Mio:
             instruction waited behind a store in its SMSP's queue.
     """
 
-    def __init__(self, figures: "Figures", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
+    def __init__(self, machine: "Machine", rows: SmspRows, data_stage: DataStage, collector: OperandCollector) -> None:
         """
         Build empty queues.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             rows: The SMSPs' columns, with their queues.
             data_stage: The data stages, which serve the SMs' queues.
             collector: The unit that reads registers.
         """
-        self.depth, self.sm_depth = figures.queue_depth, figures.sm_depth
-        self.sm_interval, self.smsp_interval = figures.sm_interval, figures.smsp_interval
-        self.copy_interval, self.copy_queue = figures.copy_interval, figures.copy_queue
-        self.copy_registers, self.side_entries = figures.copy_registers, figures.stores_apart
-        self.register_interval, self.smsps = figures.register_interval, figures.smsps
+        spec, stores, copy = machine.mio, machine.shared.stores, machine.async_copy
+        pace = None if copy is None else copy.pace
+        self.depth, self.sm_depth, self.smsps = spec.queue_depth, spec.sm_depth, machine.smsps
+        self.sm_interval, self.smsp_interval = spec.sm_interval, spec.smsp_interval
+        self.register_interval, self.copy_queue = spec.register_interval, 0 if copy is None else copy.queue_percent
+        self.copy_interval = self.sm_interval if pace is None else pace.interval
+        self.copy_registers = 0 if spec.gaps is None else spec.gaps.copy_registers
+        self.side_entries = 0 if stores is None else stores.apart
         self.data_stage, self.collector = data_stage, collector
         self.width, self.mio, self.sm_of, self.port_free = rows.width, rows.mio, rows.sm_of, rows.port_free
         self.collector_free, self.last_exit = rows.collector_free, rows.last_exit

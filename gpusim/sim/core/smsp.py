@@ -3,7 +3,7 @@ The SMSPs: the choice of a warp, the issue to pipes and the tensor core, and the
 
 In silicon: an SM has four SMSPs. Each has a scheduler that issues one warp instruction a cycle, pipes of its own, among
 them the tensor core, and a queue to the MIO.
-Figures: ``mufu_dispatch``. Issue intervals, latencies and stall counts are columns of the code.
+Figures: ``dispatch.mufu``. Issue intervals, latencies and stall counts are columns of the code.
 State: for each SMSP its clock, the warp planned next, and the ports of its pipes; for each port the cycle at which it
 is free and its latest issue cycles.
 Timing: an SMSP sleeps until one of its warps can issue. It issues instructions that use only its own pipes ahead of the
@@ -53,8 +53,8 @@ from gpusim.sim.stall_reasons import (
 )
 
 if TYPE_CHECKING:
+    from gpusim.machine.spec import Machine
     from gpusim.sim.columns import CodeRows
-    from gpusim.sim.figures import Figures
 
 
 class Smsp:
@@ -68,32 +68,28 @@ class Smsp:
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
-        self, figures: "Figures", code: "CodeRows", rows: SmspRows, warps: Warps, barriers: Barriers, lsu: Lsu
+        self, machine: "Machine", code: "CodeRows", rows: SmspRows, warps: Warps, barriers: Barriers, lsu: Lsu
     ) -> None:
         """
         Build SMSPs without warps.
 
         Args:
-            figures: The machine's figures.
+            machine: The machine.
             code: The code of all CTAs.
             rows: The SMSPs' columns.
             warps: The warps of all SMs.
             barriers: The barrier units.
             lsu: The LSUs, which take memory instructions.
         """
-        self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = figures.mufu_dispatch, 0, 0, 0
+        self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = machine.dispatch.mufu, 0, 0, 0
         self.warps, self.barriers, self.lsu = warps, barriers, lsu
         self.mio = self.lsu.mio
         self.record = self.warps.record
         self.stalls = self.record.stalls
         self.kind, self.port, self.throttle, self.interval = code.kind, code.port, code.throttle, code.interval
         self.latency, self.stall, self.gated, self.waits = code.latency, code.stall, code.gated, code.waits
-        self.write, self.is_branch, self.dispatches, self.mma_hundredths = (
-            code.write,
-            code.is_branch,
-            code.dispatches,
-            code.mma_hundredths,
-        )
+        self.write, self.is_branch = code.write, code.is_branch
+        self.dispatches, self.mma_hundredths = code.dispatches, code.mma_hundredths
         self.pending, self.awaits, self.activity = code.pending, code.awaits, code.activity
         self.trips, self.tiles, self.first, self.end = code.trips, code.tiles, code.first, code.end
         self.rows_of(rows)

@@ -3,7 +3,8 @@ Stores to global memory: the buffer before the SM's port, the port, and the buff
 
 In silicon: a store passes its SM's port to the crossbar, and the L2 acknowledges it. Buffers before and behind the port
 let the warp continue, and exit, before the acknowledgement.
-Figures: ``store_buffer``, ``l2_store_port_bytes``, ``l2_waiting``, ``l2_write_latency``.
+Figures: ``l1.store_buffer_bytes``, ``l2.write_bytes_per_cycle_per_sm``; ``l2_waiting`` and ``l2_write_latency`` of
+``Figures``.
 State: the time at which each port is free; the stores of each SM that have passed the port and wait for the L2.
 Timing: the port sends stores in order, at its rate. The L2 takes a store when the arbiter grants it and, if it evicts
 a modified line, when DRAM has room for that line. A store has passed the port when the buffer behind the port has room
@@ -14,12 +15,13 @@ for it.
 >>> from gpusim.sim.core.l2 import L2
 >>> from gpusim.sim.core.l2_arbiter import L2Arbiter
 >>> from gpusim.sim.figures import figures_of
->>> figures = figures_of(load_machine("h200"), 0, busy=False)._replace(l2_store_port_bytes=64)
->>> crossbar, arbiter = Crossbar(figures, 1), L2Arbiter(figures, 1, 1, ())
+>>> figures = figures_of(load_machine("h200"), 0, busy=False)
+>>> crossbar, arbiter = Crossbar(figures.machine, 1), L2Arbiter(figures, 1, 1, ())
 >>> l2 = L2(figures, arbiter, Dram(figures, 1), sms=1, groups=(), simulated=True)
 >>> stores = Stores(figures, crossbar, L2Sampled(figures, crossbar, l2, 1, [zeros(1)] * 4), sms=1, simulated=True)
->>> [stores.store(0, 0, issued=0, sectors=16) for _ in range(3)]
-[0, 8, 16]
+>>> first, second = (stores.store(0, 0, issued=0, sectors=16) for _ in range(2))
+>>> first, second == 16 * 32 // stores.port_bytes
+(0, True)
 """
 
 from typing import TYPE_CHECKING
@@ -56,7 +58,8 @@ class Stores:
             sms: Number of simulated SMs.
             simulated: Whether the run is exact: the L2's lines are simulated. Otherwise the run is sampled.
         """
-        self.store_buffer, self.port_bytes = figures.store_buffer, figures.l2_store_port_bytes
+        machine = figures.machine
+        self.store_buffer, self.port_bytes = machine.l1.store_buffer_bytes, machine.l2.write_bytes_per_cycle_per_sm
         self.most_waiting, self.write_latency = figures.l2_waiting, figures.l2_write_latency
         self.simulated, self.crossbar, self.sampled = simulated, crossbar, sampled
         self.l2 = self.sampled.l2

@@ -3,7 +3,8 @@ Warps and their CTAs: slots, launch and exit, scoreboards, commit groups, and th
 
 In silicon: the warp slots of an SM, each with a program counter, six scoreboards and commit groups. A CTA keeps its
 slots from its launch until its last warp exits. A warp that waits at a barrier, or for another CTA, is not eligible.
-Figures: ``smsps``, ``ports``, ``queue_depth``, ``launch_delay``, ``constant_miss``, ``semaphore``.
+Figures: ``smsps``, ``mio.queue_depth``, ``launch.cta_interval``, ``launch.cta_setup``, ``l2.semaphore``; ``ports`` and
+``constant_miss`` of ``Figures``.
 State: a row of integers for each warp and each SMSP, and columns of CTA slots.
 Timing: a warp may issue when its fixed stall is over, its scoreboards are free and its instruction line has arrived.
 The longest wait gives the stall reason. The first CTA of an SM waits for the constant cache. A slice of a serial
@@ -76,8 +77,8 @@ class SmspRows:
         """Lay out the SMSPs of ``sms`` SMs, each with slots for ``slots`` CTAs of ``warps`` warps."""
         ports = whole_lines(SMSP_COLUMNS + slots * warps)
         queue = ports + figures.ports * PORT_WIDTH
-        reads = queue + figures.queue_depth
-        self.width, self.count = whole_lines(reads + 2 * PENDING_READS), sms * figures.smsps
+        reads = queue + figures.machine.mio.queue_depth
+        self.width, self.count = whole_lines(reads + 2 * PENDING_READS), sms * figures.machine.smsps
         row = side_by_side(self.count + sms * slots, self.width)
         self.events = row[:4]
         # warps, smsp
@@ -96,7 +97,7 @@ class SmspRows:
         self.tensor, self.mio = (figures.ports - TENSOR) * PORT_WIDTH, (figures.ports - MIO) * PORT_WIDTH
         for number in range(self.count):
             smsp = number * self.width
-            self.asleep[smsp], self.sm_of[smsp] = NEVER, number // figures.smsps
+            self.asleep[smsp], self.sm_of[smsp] = NEVER, number // figures.machine.smsps
             self.last[smsp] = self.planned[smsp] = -1
             for port in range(smsp, smsp + figures.ports * PORT_WIDTH, PORT_WIDTH):
                 self.port_user[port] = -1
@@ -138,12 +139,10 @@ class Warps:
             icache: The instruction caches.
             slots: CTAs that an SM holds at once.
         """
-        self.launch_delay, self.constant_miss, self.semaphore = (
-            figures.launch_delay,
-            figures.constant_miss,
-            figures.semaphore,
-        )
-        self.smsps, self.slots, self.most_warps = figures.smsps, slots, code.warps
+        machine = figures.machine
+        self.constant_miss, self.semaphore = figures.constant_miss, machine.l2.semaphore
+        self.launch_delay = machine.launch.cta_interval + machine.launch.cta_setup
+        self.smsps, self.slots, self.most_warps = machine.smsps, slots, code.warps
         self.calendar, self.icache = calendar, icache
         self.icache_line, self.port, self.waits, self.awaits = code.icache_line, code.port, code.waits, code.awaits
         self.first, self.begins, self.warps_of = code.first, code.begins, code.warps_of

@@ -12,7 +12,7 @@ from problems.gemm import random_scenario
 from problems.small import small_conv, small_gemm
 
 from gpusim.families.gemm.timed import TimedTileKernel
-from gpusim.machine.spec import L2MergingSpec
+from gpusim.machine.spec.l2 import L2MergingSpec
 from gpusim.sim.core.engine import chosen, engine
 from gpusim.sim.footprint import L2Status
 from gpusim.sim.l2_walk import L2Walk

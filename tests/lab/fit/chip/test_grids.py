@@ -101,7 +101,7 @@ def ran(grid, tiles, delay):
     figures, ctas = figures_of(MACHINE, 0, busy=False), grid.m * grid.n
     sms = min(SMS, ctas)
     groups = groups_of(ctas, sms, MACHINE.launch.units)
-    columns = code_of({0: code(grid, tiles, delay)}, figures.stream_lines)
+    columns = code_of({0: code(grid, tiles, delay)}, figures.machine.instruction_cache.stream_lines)
     chip = engine().module.Chip(figures, columns, data(grid, tiles), sms, grid.per_sm, 1, tuple(groups))
     lives = run_chip(chip, MACHINE.launch, range(ctas), None)
     return lives[-1].finished, chip.l2.sectors, chip.l2.looked_up

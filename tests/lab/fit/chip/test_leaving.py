@@ -37,7 +37,9 @@ def interval(pause, stores):
     code = {0: of_one_role((wait, DecodedSegment("epilogue", (*body, instruction(EXIT)), 1, 0)), WARPS)}
     figures = figures_of(H200, 0, busy=False)
     data = Memory(outputs=[(SECTORS, IN_L2)] * stores).data(WARPS, CTAS)
-    chip = engine().module.Chip(figures, code_of(code, figures.stream_lines), data, 1, 1, 1, ())
+    chip = engine().module.Chip(
+        figures, code_of(code, figures.machine.instruction_cache.stream_lines), data, 1, 1, 1, ()
+    )
     lives = run_chip(chip, H200.launch, list(range(CTAS)), None)
     return lives[-1].launched - lives[-2].launched
 

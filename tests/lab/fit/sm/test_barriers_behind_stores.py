@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import execute, instruction
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -11,7 +12,9 @@ from gpusim.sim.core.constants import BAR, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 
 BARRED = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "barred")
-FIGURES = figures_of(load_machine("h200"), 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
+FIGURES = with_figures(
+    figures_of(load_machine("h200"), 0, busy=False), {"instruction_cache.l1_miss_latency": 0}, constant_miss=0
+)
 
 TRIPS = 40
 COUNTED, BRANCHED = 22, 7

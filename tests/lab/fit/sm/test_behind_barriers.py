@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction, queue, quiet
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -92,7 +93,7 @@ def behind_copies(core, row_bytes, copies):
     rows = tuple((number, 1) for number in range(LOOK_UPS[row_bytes]))
     load = instruction(SHARED, latency=23, bytes=128, wavefronts=((1,) * 32,), is_load=True, registers=1, activity=0)
     code = [copy(0, stall=APART, registers=3) for _ in range(copies // COPIERS)]
-    figures = FIGURES._replace(constant_miss=0, fetch_miss=0)
+    figures = with_figures(FIGURES, {"instruction_cache.l1_miss_latency": 0}, constant_miss=0)
     ran = execute(
         core, ([*code, instruction(BAR), load], 1), warps=COPIERS, figures=figures, memory=Memory([(16, rows)])
     )

@@ -6,6 +6,7 @@ from statistics import median
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -15,7 +16,7 @@ from gpusim.sim.figures import figures_of
 MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench"
 GAPS, DOMAINS = (MeasuredTable(MEASURED, name) for name in ("gaps", "domains"))
 H200 = load_machine("h200")
-FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
+FIGURES = with_figures(figures_of(H200, 0, busy=False), {"instruction_cache.l1_miss_latency": 0}, constant_miss=0)
 FEW, MANY = 2, 8
 
 REGISTERS = {"sts.32": 2, "sts.64": 3, "sts.128": 5, "lds.32": 1}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import Memory, execute, instruction, load
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -41,7 +42,7 @@ def simulated(source, bytes, row_bytes, pitch, warps, count):  # noqa: A002, PLR
     then = [instruction(PIPE, stall=CLOCK), instruction(PIPE, waits=(0,), stall=4), instruction(PIPE, waits=(1,))]
     again = [barrier, instruction(PIPE, stall=5), *burst, *then]
     code = [*again, *again] if source == "l1" else again
-    figures = figures_of(H200, 0, busy=False)._replace(constant_miss=0, stream_lines=0)
+    figures = with_figures(figures_of(H200, 0, busy=False), {"instruction_cache.stream_lines": 0}, constant_miss=0)
     ran = execute(engine().module, (code, 1), warps=warps, figures=figures, memory=memory)
     begin = len(code) - len(again) + 2
     selected = [warp.selected for warp in ran.warps.values()]

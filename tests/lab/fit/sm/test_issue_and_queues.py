@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -16,7 +17,7 @@ HELD, CHOSEN, ELDERS, STORED, QUEUED, FILLS = (
     MeasuredTable(MEASURED, name) for name in ("held", "chosen", "elders", "shared", "queued", "fills")
 )
 H200 = load_machine("h200")
-FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_miss=0)
+FIGURES = with_figures(figures_of(H200, 0, busy=False), {"instruction_cache.l1_miss_latency": 0}, constant_miss=0)
 
 SMSPS = 4
 WINDOW = 20_000

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction
+from doubles.figures import with_figures
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -17,7 +18,11 @@ from gpusim.units import SECTOR_BYTES
 MACHINE = load_machine("h200")
 BURSTS = MeasuredTable(Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench", "outstanding")
 WARPS, EACH, PAUSE = 16, 24, 250
-FAR = figures_of(MACHINE, 0, busy=False)._replace(stream_lines=0, constant_miss=0, l2_far_percent=0)
+FAR = with_figures(
+    figures_of(MACHINE, 0, busy=False),
+    {"instruction_cache.stream_lines": 0, "l2.far_fraction_percent": 0},
+    constant_miss=0,
+)
 SLOW, NEAR = 3000, 250
 """Cycles from the host's memory, when pauses end, and from the L2."""
 
@@ -37,7 +42,7 @@ def simulated(row_bytes, lanes, *, through_l1=False, **figures):
     code = []
     for number in range(EACH):
         code += [copy(number, registers=3, stall=2, through_l1=through_l1), instruction(PIPE, stall=12)]
-    far = FAR._replace(**({"l2_near": SLOW} | figures))
+    far = with_figures(FAR, {"l2_near": SLOW} | figures)
     ran = execute(chip, (code, 1), warps=WARPS, figures=far, memory=memory)
     issues = sorted(at for warp in range(WARPS) for at in ran.warps[0, warp].selected[: 2 * EACH : 2])
     return next((count for count, (one, other) in enumerate(pairwise(issues), 1) if other - one >= PAUSE), len(issues))

@@ -19,6 +19,7 @@ from doubles.by_hand import (
     store,
     watched_warps,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import ARRIVES, BAR, COMMIT, DEPBAR, NEVER, PIPE, WAITS, WARP_WIDTH
@@ -26,7 +27,7 @@ from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 from gpusim.sim.stall_reasons import SELECTED
 
-FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, barrier_base=20, barrier_per_warp=2)
+FIGURES = with_figures(figures_of(A100, 0, busy=False), {"barrier.base": 20, "barrier.per_warp": 2}, constant_miss=0)
 """A warp alone that arrives at 0 is let go at 2 + 20 = 22."""
 
 HALF = instruction(PIPE, pipe="half")
@@ -36,7 +37,7 @@ BARRIER = instruction(BAR)
 
 def first_warp(core, *code, warps=1, **more):
     memory = Memory([(0, ())], outputs=[(4, IN_L2)])
-    return execute(core, (code, 1), warps=warps, figures=FIGURES._replace(**more), memory=memory).warps[0, 0]
+    return execute(core, (code, 1), warps=warps, figures=with_figures(FIGURES, **more), memory=memory).warps[0, 0]
 
 
 def test_a_warp_goes_on_before_the_release_up_to_the_first_instruction_that_joins(core):
@@ -111,7 +112,7 @@ def test_of_a_barrier_and_data_the_later_one_names_the_stall_and_data_if_they_co
 ):
     """An LDS at 0 has its data at its latency; the warp arrives at 1 and is let go 2 + base later: from 2 to 30."""
     asked = lds(write=0)._replace(latency=latency)
-    warp = first_warp(core, asked, BARRIER, JOINING._replace(waits=(0,), gated=True), barrier_base=base)
+    warp = first_warp(core, asked, BARRIER, JOINING._replace(waits=(0,), gated=True), **{"barrier.base": base})
 
     assert (warp.selected[2], warp.stalled(reason)) == (30, 28)
 
@@ -120,8 +121,11 @@ def test_an_instruction_that_does_not_join_asks_for_its_line_at_once(core):
     """The line is asked for at 1, and there 200 cycles later: the barrier's release at 22 lies before."""
     own = HALF._replace(line=5, gated=True)
 
-    assert first_warp(core, BARRIER, own, fetch_miss=200).selected[1] == 201
-    assert first_warp(core, BARRIER, own._replace(joins=True), fetch_miss=200).selected[1] == 222
+    assert first_warp(core, BARRIER, own, **{"instruction_cache.l1_miss_latency": 200}).selected[1] == 201
+    assert (
+        first_warp(core, BARRIER, own._replace(joins=True), **{"instruction_cache.l1_miss_latency": 200}).selected[1]
+        == 222
+    )
 
 
 # --- the unit ---

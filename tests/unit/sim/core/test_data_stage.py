@@ -2,6 +2,7 @@
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, instruction, lds, load, quiet
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import PIPE
@@ -9,7 +10,7 @@ from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
 from gpusim.sim.stall_reasons import LONG_SCOREBOARD
 
-NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+NEAR_ONLY = with_figures(figures_of(H200, 0, busy=False), {"l2.far_fraction_percent": 0}, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
 
 
@@ -44,7 +45,7 @@ def test_lines_that_a_load_lacks_come_an_interval_apart(core, lines):
     request = (lines, tuple((line, 1) for line in range(lines)))
 
     def landed(interval):
-        figures = NEAR_ONLY._replace(l1_line_interval=interval)
+        figures = with_figures(NEAR_ONLY, {"l1.lines.interval": interval})
         return (
             execute(core, ([load(0, activity=0)], 1), figures=figures, memory=Memory([request])).warps[0, 0].notes[0][1]
         )
@@ -58,7 +59,7 @@ def test_a_line_that_comes_early_takes_cycles_that_others_left(core):
     later ones.
     """
     memory = Memory([(1, ((0, 1),)), (1, ((64, 1),))], statuses=[FROM_DRAM, IN_L2], simulates_l2=False)
-    figures = NEAR_ONLY._replace(l1_line_interval=40)
+    figures = with_figures(NEAR_ONLY, {"l1.lines.interval": 40})
     code = [load(0, activity=0), load(1, activity=1)]
     first, second = execute(core, (code, 1), figures=figures, memory=memory).warps[0, 0].notes
 
@@ -135,7 +136,7 @@ def test_lines_that_copies_bring_come_without_an_interval(core):
     request = (4, tuple((line, 1) for line in range(4)))
 
     def landed(interval, **fields):
-        figures = NEAR_ONLY._replace(l1_line_interval=interval)
+        figures = with_figures(NEAR_ONLY, {"l1.lines.interval": interval})
         ran = execute(core, ([copy(0, activity=0, **fields)], 1), figures=figures, memory=Memory([request]))
         return ran.warps[0, 0].notes[0][1]
 

@@ -4,18 +4,25 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from doubles.figures import with_figures
 from doubles.published import H200
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim.machine.spec import DramLateSpec
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.core.dram import Dram
 from gpusim.sim.figures import figures_of
+from gpusim.units import LINE_BYTES
 
 KILOCYCLE = replace(H200, dram=replace(H200.dram, bandwidth_gb_s=64, achievable_percent=100, clock_mhz=1000))
 """64 bytes a cycle."""
 
-FIGURES = figures_of(KILOCYCLE, 0, busy=False)._replace(dram_channels=2, dram_banks=3, dram_bank_busy=10_000)
+FIGURES = with_figures(
+    figures_of(KILOCYCLE, 0, busy=False),
+    {"dram.banks.channels": 2, "dram.banks.per_channel": 3},
+    dram_bank_busy=10_000,
+)
 """Two channels of 32 bytes a cycle with three banks each, which an access of a line takes for 10 cycles."""
 
 LINE = 128
@@ -61,13 +68,18 @@ def test_a_part_of_the_chip_has_its_part_of_the_channels(share):
     Six channels: 6 / share are left, each as fast as before. What a simulated access stands for, share of them, takes
     one channel of the part for share * 128 / (64 / (6 / share)) / share cycles: 12.
     """
-    dram = Dram(FIGURES._replace(dram_channels=6, dram_bank_busy=0), share)
+    dram = Dram(with_figures(FIGURES, {"dram.banks.channels": 6}, dram_bank_busy=0), share)
 
     assert dram.channels == 6 // share
     assert [begun(dram, 0, 0), begun(dram, 0, 0)] == [0, 12]
 
 
-TURNS = FIGURES._replace(dram_bank_busy=0, dram_lost=64, dram_gathered=256, dram_meanwhile=1280)
+TURNS = with_figures(
+    FIGURES,
+    {"dram.turns.write_percent": 100, "dram.turns.lost": 64, "dram.turns.meanwhile": 1280},
+    dram_bank_busy=0,
+    dram_gathered=256,
+)
 """Both turns take 2 cycles; a channel gathers two lines of writes, or fewer for 40 cycles."""
 
 
@@ -97,7 +109,7 @@ def test_each_channel_turns_round_by_itself():
 
 def test_a_written_line_takes_longer():
     """Twice as long: 8 cycles of its channel for 4. What is gathered is counted as it is."""
-    dram = Dram(TURNS._replace(dram_write_percent=200), 1)
+    dram = Dram(with_figures(TURNS, {"dram.turns.write_percent": 200}), 1)
 
     assert [begun(dram, 0, 0, writes=1), begun(dram, 0, 0), begun(dram, 0, 0, writes=1)] == [0, 8, 12]
 
@@ -109,7 +121,7 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
 
     Within 10 %: of 752 draws, the standard deviation of that is 2.6 %.
     """
-    dram = Dram(FIGURES._replace(dram_channels=188, dram_banks=4), 1)
+    dram = Dram(with_figures(FIGURES, {"dram.banks.channels": 188, "dram.banks.per_channel": 4}), 1)
     found = Counter(dram.bank_of(number * stride) for number in range(752 * 40))
     spread = sum((found[bank] - 40) ** 2 for bank in range(752)) / 752
 
@@ -118,7 +130,7 @@ def test_lines_of_any_stride_are_spread_as_if_at_random(stride):
 
 @given(st.integers(0, (1 << 47) - 1), st.integers(1, 300), st.integers(1, 32))
 def test_every_line_has_a_bank(line, channels, banks):
-    dram = Dram(FIGURES._replace(dram_channels=channels, dram_banks=banks), 1)
+    dram = Dram(with_figures(FIGURES, {"dram.banks.channels": channels, "dram.banks.per_channel": banks}), 1)
 
     assert 0 <= dram.bank_of(line) < channels * banks
 
@@ -127,7 +139,7 @@ def test_every_line_has_a_bank(line, channels, banks):
 @pytest.mark.parametrize("apart", [TENSOR_STRIDE, 2 * TENSOR_STRIDE, WAVE_STRIDE])
 def test_equal_lines_of_two_tensors_share_a_bank_no_more_often_than_others(stride, apart):
     """Of 752 banks one in 752 pairs would by chance, 5 of 4,096, and fewer than 20 nearly always."""
-    dram = Dram(FIGURES._replace(dram_channels=47, dram_banks=16), 1)
+    dram = Dram(with_figures(FIGURES, {"dram.banks.channels": 47, "dram.banks.per_channel": 16}), 1)
     same = sum(dram.bank_of(number * stride) == dram.bank_of(number * stride + apart) for number in range(4096))
 
     assert dram.banks == 752
@@ -181,15 +193,15 @@ def test_dram_never_exceeds_its_bandwidth(requests):
 # --- latencies, and refresh ---
 
 
-NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+NEAR_ONLY = with_figures(figures_of(H200, 0, busy=False), {"l2.far_fraction_percent": 0}, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
 STANDS = {"dram_least": 500, "dram_on_time": 500, "dram_late_cycles": 100, "dram_late_period": 1000}
 """Parts of DRAM that stand still for 100 cycles of every 1000; all loads that are on time take 500."""
 
 
 def standing(lines=8, masks=(), **figures):
-    own = STANDS | {"dram_late_lines": lines, "dram_late_masks": masks} | figures
-    return Dram(NEAR_ONLY._replace(**own), 1)
+    late = DramLateSpec(on_time=500, cycles=100, period=1000, region_bytes=lines * LINE_BYTES, part_masks=masks)
+    return Dram(with_figures(NEAR_ONLY, {"dram.late": late} | STANDS | figures), 1)
 
 
 def test_a_part_of_dram_stands_still_once_in_a_period():
@@ -251,7 +263,7 @@ def test_loads_on_time_take_any_latency_as_far_above_their_median_as_the_least_i
 
 def latencies(count, **figures):
     """The latencies of so many misses."""
-    dram = Dram(NEAR_ONLY._replace(**figures), 1)
+    dram = Dram(with_figures(NEAR_ONLY, **figures), 1)
     return [dram.arrival(0, 0) for _ in range(count)]
 
 

@@ -9,16 +9,17 @@ from doubles.by_hand import (
     instruction,
     quiet,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.machine import load_machine
 from gpusim.sim.core.constants import CODE_WIDTH, PIPE
 from gpusim.sim.figures import figures_of
 
-AT_ONCE = figures_of(H200, 0, busy=False)._replace(constant_miss=0, fetch_interval=0)
+AT_ONCE = with_figures(figures_of(H200, 0, busy=False), {"instruction_cache.line_interval": 0}, constant_miss=0)
 """A line takes 258 cycles, any number of them; one miss brings sixteen more along."""
 
-ALONE = AT_ONCE._replace(fetch_miss=100, stream_lines=0)
+ALONE = with_figures(AT_ONCE, {"instruction_cache.l1_miss_latency": 100, "instruction_cache.stream_lines": 0})
 """A line takes 100 cycles, and brings none along."""
 
 
@@ -61,14 +62,14 @@ def test_lines_come_one_after_the_other(core):
     """
     One every 19 cycles: line 0 at 258, line 1 at 277, line 2 at 296. Code that runs straight on waits for each.
     """
-    assert issues(core, AT_ONCE._replace(fetch_interval=19), 0, 1, 2) == [258, 277, 296]
+    assert issues(core, with_figures(AT_ONCE, {"instruction_cache.line_interval": 19}), 0, 1, 2) == [258, 277, 296]
 
 
 def test_a_line_that_is_wanted_waits_for_those_that_are_brought_along(core):
     """
     Line 0 brings sixteen along: 17 lines of 19 cycles. Line 20, wanted at 259, begins at 323 and is there at 581.
     """
-    assert issues(core, AT_ONCE._replace(fetch_interval=19), 0, 20) == [258, 581]
+    assert issues(core, with_figures(AT_ONCE, {"instruction_cache.line_interval": 19}), 0, 20) == [258, 581]
 
 
 @pytest.mark.parametrize(("held", "again"), [(3, [303, 304, 305]), (2, [403, 504, 605])])
@@ -78,12 +79,23 @@ def test_a_loop_longer_than_the_cache_misses_every_line_again(core, held, again)
 
     In one of two lines, 2 has driven 0 out, which is asked for at 303 and drives 1 out, and so on.
     """
-    assert issues(core, ALONE._replace(cache_lines=held), 0, 1, 2, 0, 1, 2) == [100, 201, 302, *again]
+    assert issues(core, with_figures(ALONE, {"instruction_cache.l0_bytes": held * 128}), 0, 1, 2, 0, 1, 2) == [
+        100,
+        201,
+        302,
+        *again,
+    ]
 
 
 def test_the_line_that_came_first_makes_room_though_it_was_used_last(core):
     """Two lines: 0, 1, 0 again at 202, then 2 from 203 to 303 in the place of 0, which misses from 304 to 404."""
-    assert issues(core, ALONE._replace(cache_lines=2), 0, 1, 0, 2, 0) == [100, 201, 202, 303, 404]
+    assert issues(core, with_figures(ALONE, {"instruction_cache.l0_bytes": 2 * 128}), 0, 1, 0, 2, 0) == [
+        100,
+        201,
+        202,
+        303,
+        404,
+    ]
 
 
 def test_code_is_not_looked_up_by_sms(core):
@@ -101,7 +113,11 @@ def test_first_instructions_come_from_beyond_and_the_stream_buffer_runs_ahead(co
     The same miss brings 16 more lines, so that the second line is there when it is wanted, if all come at once.
     """
     lines = [instruction(PIPE, line=number // 8 if number % 8 == 0 else -1, gated=True) for number in range(16)]
-    ran = execute(core, (lines, 1), figures=figures_of(A100, 0, busy=False)._replace(fetch_interval=0))
+    ran = execute(
+        core,
+        (lines, 1),
+        figures=with_figures(figures_of(A100, 0, busy=False), {"instruction_cache.line_interval": 0}),
+    )
     spans = ran.warps[0, 0].spans
     fetched = 79 + A100.instruction_cache.l1_miss_latency
 

@@ -11,6 +11,7 @@ from doubles.by_hand import (
     load,
     quiet,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import PIPE
@@ -98,7 +99,7 @@ def test_a_copy_of_nothing_asks_nobody(core):
     assert chip.l2.sectors == 0
 
 
-FIGURES = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+FIGURES = with_figures(figures_of(H200, 0, busy=False), {"l2.far_fraction_percent": 0}, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
 
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 from doubles.by_hand import Memory, copy, execute, load, quiet
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
 
-NEAR_ONLY = figures_of(H200, 0, busy=False)._replace(l2_far_percent=0, constant_miss=0)
+NEAR_ONLY = with_figures(figures_of(H200, 0, busy=False), {"l2.far_fraction_percent": 0}, constant_miss=0)
 """A hit takes 258 cycles, a miss 690."""
 SMS = 8
 
@@ -25,7 +26,7 @@ def test_an_sm_that_asks_again_for_what_is_on_its_way_is_merged_as_others_are():
     From DRAM at 690: who asked 100 cycles later has it then, too, and one look-up serves two, of which the third is
     not. From the L2 at 1258 and 1358, each by itself.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=2))
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 2}))
 
     assert filled(chip, (0, 7, 0), (0, 7, 100), (0, 7, 200), (0, 7, 1000), (0, 7, 1100)) == [690, 690, 690, 1258, 1358]
     assert (chip.l2.looked_up, chip.dram.read_bytes) == (4, 128)
@@ -37,7 +38,7 @@ def test_what_sms_ask_for_in_parts_is_not_merged():
     second one, so that all four are looked up. Each half asked for by both before the other one is looked up once.
     """
     halves = (0b0011, 0b1100)
-    by_sm, by_half = (quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS) for _ in range(2))
+    by_sm, by_half = (quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}), sms=SMS) for _ in range(2))
     for sm in (0, 1):
         for mask in halves:
             filled(by_sm, (sm, 7, 0), mask=mask)
@@ -57,7 +58,7 @@ def test_another_sm_s_hit_is_looked_up_by_itself():
 @pytest.mark.parametrize(("most", "looked_up"), [(1, 8), (2, 4), (3, 3), (4, 2), (7, 2), (8, 1)])
 def test_one_look_up_serves_so_many_requests_for_a_line_that_comes_from_dram(most, looked_up):
     """Eight SMs ask for one line within 80 cycles: all have it at 690."""
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=most), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": most}), sms=SMS)
 
     assert filled(chip, *((sm, 7, 10 * sm) for sm in range(SMS))) == [690] * SMS
     assert (chip.l2.looked_up, chip.dram.read_bytes) == (looked_up, 128)
@@ -65,7 +66,7 @@ def test_one_look_up_serves_so_many_requests_for_a_line_that_comes_from_dram(mos
 
 def test_reads_are_merged_until_the_l2_has_the_line():
     """It has what is at an SM at 690 a hit's 258 cycles sooner. Who asks at 432 is looked up, and has it at 690."""
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}), sms=SMS)
 
     assert filled(chip, (0, 7, 0), (1, 7, 431)) == [690, 690]
     assert chip.l2.looked_up == 1
@@ -74,7 +75,7 @@ def test_reads_are_merged_until_the_l2_has_the_line():
 
 
 def test_what_has_come_from_dram_is_merged_no_more():
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}), sms=SMS)
     filled(chip, (0, 7, 0), (1, 7, 690))
 
     assert chip.l2.looked_up == 2
@@ -87,7 +88,7 @@ def test_a_hit_is_merged_with_a_look_up_of_a_moment_before(after, looked_up):
 
     Each takes a trip of its own.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}, merge_window=58), sms=SMS)
     filled(chip, (7, 7, 0))
     chip.l2.looked_up = 0
 
@@ -101,7 +102,7 @@ def test_a_window_begins_when_the_l2_accepts_a_request():
 
     SM 2 asks for line 8 at 1085, within 58 cycles of 1032, and SM 3 at 1090, after them.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}, merge_window=58, l2_bytes=1), sms=SMS)
     filled(chip, (7, 7, 0), (7, 8, 0))
     chip.l2.looked_up = 0
     filled(chip, (0, 7, 1000), (1, 8, 1000), (2, 8, 1085))
@@ -119,7 +120,7 @@ def test_requests_that_wait_for_a_busy_l2_are_merged_by_when_it_comes_to_them(be
     The L2 comes to SM 2's at 1032, and merges it. Behind a sector of line 8 it does so at 1064, after the window, and
     looks it up; behind one of line 9, too, at 1096.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, merge_window=58, l2_bytes=1), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}, merge_window=58, l2_bytes=1), sms=SMS)
     filled(chip, (7, 7, 0), (7, 8, 0), (7, 9, 0))
     chip.l2.looked_up = 0
     filled(chip, (0, 7, 1000), *between, (2, 7, 1010))
@@ -129,13 +130,13 @@ def test_requests_that_wait_for_a_busy_l2_are_merged_by_when_it_comes_to_them(be
 
 def test_merged_reads_take_nothing_of_the_bandwidth():
     """An L2 of 1 byte a cycle: a look-up of a sector takes 32. Three requests, of which two are merged: 64."""
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=2, l2_bytes=1), sms=SMS)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 2}, l2_bytes=1), sms=SMS)
     filled(chip, (0, 7, 0), (1, 7, 0), (2, 7, 0))
 
     assert chip.l2.arbiter.done[READ] == 64_000
 
 
-PLACES = {"gpcs": (0, 0, 1), "sides": (0, 0, 1)}
+PLACES = {"launch.units.gpcs": (0, 0, 1), "launch.units.sides": (0, 0, 1)}
 """Three groups of SMs, of which the first two are one GPC."""
 
 
@@ -145,7 +146,7 @@ def test_requests_are_merged_within_a_gpc():
 
     The SMs of one ask before and after the other's: 0, 4, 1, 5, and those of the second group of the first: 2, 3.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4, **PLACES), sms=6, groups=(0, 0, 1, 1, 2, 2))
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4} | PLACES), sms=6, groups=(0, 0, 1, 1, 2, 2))
 
     assert filled(chip, *((sm, 7, 0) for sm in (0, 4, 1, 5, 2, 3))) == [690] * 6
     assert (chip.l2.looked_up, chip.dram.read_bytes) == (2, 128)
@@ -153,7 +154,7 @@ def test_requests_are_merged_within_a_gpc():
 
 def test_each_gpc_merges_as_many_as_one_look_up_serves():
     """Two GPCs of three SMs, of which a look-up serves two: two look-ups in each."""
-    figures = NEAR_ONLY._replace(most_merged=2, gpcs=(0, 1), sides=(0, 0))
+    figures = with_figures(NEAR_ONLY, {"l2.merging.most": 2, "launch.units.gpcs": (0, 1), "launch.units.sides": (0, 0)})
     chip = quiet(figures=figures, sms=6, groups=(0, 0, 0, 1, 1, 1))
     filled(chip, *((sm, 7, 0) for sm in (0, 3, 1, 4, 2, 5)))
 
@@ -162,7 +163,9 @@ def test_each_gpc_merges_as_many_as_one_look_up_serves():
 
 def test_a_gpc_s_window_is_its_own():
     """Another GPC's look-up at 1050 does not keep the first one's of 1000 open beyond 1058."""
-    figures = NEAR_ONLY._replace(most_merged=4, merge_window=58, gpcs=(0, 1), sides=(0, 0))
+    figures = with_figures(
+        NEAR_ONLY, {"l2.merging.most": 4, "launch.units.gpcs": (0, 1), "launch.units.sides": (0, 0)}, merge_window=58
+    )
     chip = quiet(figures=figures, sms=4, groups=(0, 0, 1, 1))
     filled(chip, (3, 7, 0))
     chip.l2.looked_up = 0
@@ -176,7 +179,7 @@ def test_other_sectors_of_a_line_on_its_way_are_looked_up_and_come_with_it():
     The first two sectors bring the whole line, at 690: 2 look-ups. The other two, asked for 100 cycles later by the
     same SM and by another, are there with it, and looked up once for both: 4. All of them are other sectors again: 8.
     """
-    chip = quiet(figures=NEAR_ONLY._replace(most_merged=4), sms=2)
+    chip = quiet(figures=with_figures(NEAR_ONLY, {"l2.merging.most": 4}), sms=2)
 
     assert filled(chip, (0, 7, 0), mask=0b0011) == [690]
     assert filled(chip, (0, 7, 100), (1, 7, 100), mask=0b1100) == [690, 690]
@@ -197,7 +200,7 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
     Two more sectors of that line, 4 with the two that the other side has by then: 4 look-ups, and 2 in the home.
     """
     for sm in sms:
-        chip, log = quiet(figures=NEAR_ONLY._replace(l2_far_percent=50), sms=SMS), []
+        chip, log = quiet(figures=with_figures(NEAR_ONLY, {"l2.far_fraction_percent": 50}), sms=SMS), []
         for at, line, mask in (
             (0, 32 * home, 0b0011),
             (5000, 32 - 32 * home, 0b0011),
@@ -210,7 +213,7 @@ def test_the_first_read_of_a_sector_from_the_other_partition_is_looked_up_in_bot
 
 
 HOME_BITS = -PAGE | sum(1 << bit for bit in (5, 6, 8, 10, 12))
-SIDES = NEAR_ONLY._replace(l2_far_percent=50, l2_far=258, l2_crossing=189, home_bits=HOME_BITS)
+SIDES = with_figures(NEAR_ONLY, {"l2.far_fraction_percent": 50}, l2_far=258, l2_crossing=189, home_bits=HOME_BITS)
 """Of a page, lines 32 to 63 are at home on the side of TPC 1, which SMs 2 and 3 have."""
 
 
@@ -237,7 +240,7 @@ def test_half_of_any_rows_are_far(stride):
 
 
 def test_groups_of_sms_lie_where_the_figures_say():
-    chip = quiet(figures=SIDES._replace(**PLACES), sms=6, groups=(0, 0, 1, 1, 1, 2))
+    chip = quiet(figures=with_figures(SIDES, PLACES), sms=6, groups=(0, 0, 1, 1, 1, 2))
 
     assert [chip.l2.is_far(sm, 0) for sm in range(6)] == [False] * 5 + [True]
 
@@ -277,7 +280,7 @@ def test_the_whole_line_crosses_with_its_first_sectors():
 
 def test_requests_of_the_other_side_are_merged_until_the_line_has_crossed():
     """It is at SM 0 at 879, and in the L2 on its side at 621. SM 4 asks before, when the line is at home, and then."""
-    chip = quiet(figures=SIDES._replace(most_merged=4), sms=SMS)
+    chip = quiet(figures=with_figures(SIDES, {"l2.merging.most": 4}), sms=SMS)
 
     assert filled(chip, (0, 39, 0), (4, 39, 620)) == [879, 879]
     assert chip.l2.looked_up == 2
@@ -306,7 +309,12 @@ def test_what_a_slot_of_the_l2_has_merged_is_forgotten_with_its_line():
     GPC 1's request for line 0 opens a window of 58 cycles in its slot. An L2 of one line gives that slot to line 2,
     which GPC 0 asks for. GPC 1 then asks for line 2, a cycle later: no other request of its own waits for it.
     """
-    figures = NEAR_ONLY._replace(most_merged=4, merge_window=58, gpcs=(0, 1), sides=(0, 0), l2_lines=1)
+    figures = with_figures(
+        NEAR_ONLY,
+        {"l2.merging.most": 4, "launch.units.gpcs": (0, 1), "launch.units.sides": (0, 0)},
+        merge_window=58,
+        l2_lines=1,
+    )
     chip = quiet(figures=figures, sms=2, groups=(0, 1))
     for sm, line in ((1, 0), (0, 1), (0, 2)):
         filled(chip, (sm, line, 0), mask=0b1111)
@@ -327,7 +335,7 @@ def test_a_request_waits_for_the_last_of_its_lines(core):
     ran = execute(
         core,
         ([load(0, activity=0)], 1),
-        figures=NEAR_ONLY._replace(**SPREAD),
+        figures=with_figures(NEAR_ONLY, **SPREAD),
         machine=replace(H200),
         memory=Memory([(2, ((0, 1), (1, 1)))]),
     )
@@ -364,7 +372,7 @@ def test_who_is_far_from_the_l2_has_what_dram_brings_and_what_is_there_later():
 
 def test_who_is_far_has_what_is_merged_later():
     """Asked for at 0, 10 and 430: what comes at 690, and the reach."""
-    chip = quiet(figures=APART._replace(most_merged=4), sms=2)
+    chip = quiet(figures=with_figures(APART, {"l2.merging.most": 4}), sms=2)
 
     assert filled(chip, (0, 7, 0), (1, 7, 10), (1, 7, 430)) == [685, 697, 697]
     assert chip.l2.looked_up == 1

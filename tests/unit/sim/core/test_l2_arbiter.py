@@ -2,6 +2,7 @@
 
 import pytest
 from doubles.by_hand import quiet
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import MILLI, READ, STORE
@@ -9,8 +10,18 @@ from gpusim.sim.core.l2_arbiter import Crossbar, L2Arbiter
 from gpusim.sim.figures import figures_of
 from gpusim.units import LINE_BYTES
 
-EIGHT = figures_of(H200, 0, busy=False)._replace(
-    gpcs=(0,), sides=(0,), placed_sms=8, small_cpcs=(3,), tpcs_beside=4, cpc_percent=200, l2_bytes=8
+EIGHT = with_figures(
+    figures_of(H200, 0, busy=False),
+    {
+        "launch.units.gpcs": (0,),
+        "launch.units.sides": (0,),
+        "launch.units.ahead": 8,
+        "launch.units.others": (),
+        "launch.cpcs.tpcs": (3,),
+        "launch.cpcs.beside": 4,
+        "launch.cpcs.percent": 200,
+    },
+    l2_bytes=8,
 )
 """Eight SMs, of which 6 and 7 are a CPC of one TPC: of 8 bytes a cycle these get 4, twice the mean each."""
 
@@ -59,7 +70,11 @@ def test_who_asks_first_does_not_decide_what_is_merged():
     them in either order, though SM 6 has it sooner.
     """
     for first, second in ((0, 6), (6, 0)):
-        chip = quiet(figures=EIGHT._replace(most_merged=4, merge_window=20, l2_far_percent=0), sms=8, groups=(0,) * 8)
+        chip = quiet(
+            figures=with_figures(EIGHT, {"l2.merging.most": 4, "l2.far_fraction_percent": 0}, merge_window=20),
+            sms=8,
+            groups=(0,) * 8,
+        )
         chip.l2.read(5, chip.l2.lines.touch(7), 15, 0, 0)
         chip.l2.looked_up = 0
         for _ in range(4):
@@ -72,7 +87,7 @@ def test_who_asks_first_does_not_decide_what_is_merged():
 
 def test_reads_leave_a_port_at_its_rate_and_behind_what_the_sm_has_stored():
     """64 bytes a cycle: 128 bytes take 2 cycles. A store that the L2 takes at 9 holds its SM's reads until then."""
-    crossbar = Crossbar(EIGHT._replace(l2_port_bytes=64), sms=2)
+    crossbar = Crossbar(with_figures(EIGHT, {"l2.bytes_per_cycle_per_sm": 64}).machine, sms=2)
     left = [crossbar.inject(0, 5, 128) for _ in range(2)]
     crossbar.stored_at[0] = 9_000
 
@@ -83,7 +98,7 @@ def test_reads_leave_a_port_at_its_rate_and_behind_what_the_sm_has_stored():
 @pytest.mark.parametrize(("percent", "stored_at"), [(0, 0), (25, 4_000)])
 def test_a_read_takes_its_part_of_the_bandwidth_for_stores(percent, stored_at):
     """A read of 128 bytes as much as a quarter of stored ones: 32 bytes, 4 cycles at 8 bytes a cycle; or nothing."""
-    figures = EIGHT._replace(l2_read_percent=percent, l2_write_bytes=8, small_cpcs=())
+    figures = with_figures(EIGHT, {"l2.mixed.read_percent": percent, "launch.cpcs.tpcs": ()}, l2_write_bytes=8)
     arbiter = L2Arbiter(figures, 8, 1, (0,) * 8)
     arbiter.request(READ, 0, 0, 0, 128)
 
@@ -95,7 +110,7 @@ def test_a_fill_waits_for_what_is_stored_and_takes_its_part_of_that_bandwidth():
     Stores of 64 bytes take 8 cycles at 8 bytes a cycle. A line from DRAM comes then, and takes half as long as if it
     were stored: 8 cycles for 128 bytes.
     """
-    figures = EIGHT._replace(l2_fill_percent=50, l2_write_bytes=8, small_cpcs=())
+    figures = with_figures(EIGHT, {"l2.mixed.fill_percent": 50, "launch.cpcs.tpcs": ()}, l2_write_bytes=8)
     arbiter = L2Arbiter(figures, 8, 1, (0,) * 8)
     arbiter.request(STORE, 0, 0, 0, 64)
 

@@ -10,14 +10,17 @@ from doubles.by_hand import (
     execute,
     quiet,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 
-from gpusim.machine.spec import L2CrossingSpec
+from gpusim.machine.spec.l2 import L2CrossingSpec
 from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2, JUST_WRITTEN, L2Status
 
-FIGURES = figures_of(H200, 0, busy=False)._replace(constant_miss=0, l2_far_percent=0, most_merged=4)
+FIGURES = with_figures(
+    figures_of(H200, 0, busy=False), {"l2.far_fraction_percent": 0, "l2.merging.most": 4}, constant_miss=0
+)
 """A hit takes 258 cycles, a miss 690."""
 
 
@@ -49,7 +52,7 @@ def test_what_the_walk_missed_comes_from_dram_for_all_that_ask_while_it_comes():
 
 def test_what_the_walk_missed_reaches_the_other_side_later():
     """Line 4 is at home with SM 2: it is there at 690, and 189 cycles later with SM 0. A hit crosses nothing."""
-    figures = FIGURES._replace(l2_far_percent=50, l2_far=258, l2_crossing=189)
+    figures = with_figures(FIGURES, {"l2.far_fraction_percent": 50}, l2_far=258, l2_crossing=189)
     chip = sampled(FROM_DRAM, IN_L2, figures=figures)
 
     assert filled(chip, (0, 4, 0), (2, 4, 0)) == [879, 690]
@@ -149,7 +152,7 @@ def test_dram_transfers_what_the_lines_that_a_sample_lacks_stand_for(brought, re
 
 def test_dram_transfers_a_line_when_the_first_one_asks_and_nothing_for_others():
     """The first request takes the line's own bank; one that stands for two takes another one's, too."""
-    figures = FIGURES._replace(dram_channels=8, dram_banks=16, dram_bank_busy=100_000)
+    figures = with_figures(FIGURES, {"dram.banks.channels": 8, "dram.banks.per_channel": 16}, dram_bank_busy=100_000)
     chip = sampled(FROM_DRAM, figures=figures)
 
     assert lines_read(chip, (0, 4, 0), (1, 4, 100), (2, 4, 5000)) == [1, 0, 0]
@@ -163,7 +166,7 @@ def test_dram_transfers_a_line_when_the_first_one_asks_and_nothing_for_others():
 
 def test_lines_that_one_asks_for_at_once_queue_behind_one_another():
     """DRAM of one bank that is busy for 100 cycles with each: the second line comes 100 later, the third 200."""
-    figures = FIGURES._replace(dram_channels=1, dram_banks=1, dram_bank_busy=100_000)
+    figures = with_figures(FIGURES, {"dram.banks.channels": 1, "dram.banks.per_channel": 1}, dram_bank_busy=100_000)
     chip = sampled(FROM_DRAM, figures=figures)
 
     assert filled(chip, (0, 4, 0), (0, 8, 0), (0, 12, 0)) == [690, 790, 890]
@@ -171,7 +174,7 @@ def test_lines_that_one_asks_for_at_once_queue_behind_one_another():
 
 def test_the_banks_of_a_part_of_the_chip_serve_its_part_of_the_accesses():
     """Of 188 channels a 33rd has six, 5 % more than its part: an access takes a bank 5 % longer."""
-    figures = FIGURES._replace(dram_channels=188, dram_banks=16, dram_bank_busy=100_000)
+    figures = with_figures(FIGURES, {"dram.banks.channels": 188, "dram.banks.per_channel": 16}, dram_bank_busy=100_000)
     chip = sampled(IN_L2, figures=figures, share=33)
 
     assert (chip.dram.channels, chip.dram.banks) == (6, 96)
@@ -244,7 +247,10 @@ def test_what_is_brought_is_looked_up_in_both_partitions(sm, line, shared, looke
     Nothing waits, so nothing is merged: 4 sectors are looked up, and the 4 that are brought once more. Line 4 has an
     odd number of ones, and its home with SM 2.
     """
-    chip = sampled(L2Status(slow=1000, missed=1000, shared=shared), figures=FIGURES._replace(l2_far_percent=50))
+    chip = sampled(
+        L2Status(slow=1000, missed=1000, shared=shared),
+        figures=with_figures(FIGURES, {"l2.far_fraction_percent": 50}),
+    )
     filled(chip, (sm, line, 0))
 
     assert chip.l2.looked_up == looked

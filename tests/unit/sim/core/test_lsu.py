@@ -16,29 +16,33 @@ from doubles.by_hand import (
     quiet,
     store,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.core.constants import BAR, COPY_WRITES, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
-FIGURES = figures_of(A100, 0, busy=False)._replace(
+FIGURES = with_figures(
+    figures_of(A100, 0, busy=False),
+    {
+        "mio.smsp_interval": 3,
+        "mio.sm_interval": 1,
+        "mio.register_interval": 2,
+        "mio.source_release": 4,
+        "async_copy.queue_percent": 100,
+        "async_copy.stage": 1,
+        "mio.gaps.copy_registers": 0,
+        "async_copy.look_ups": 8,
+        "async_copy.commit_stage": 1,
+        "async_copy.source_release": 13,
+        "barrier.base": 20,
+        "barrier.per_warp": 2,
+        "l1.hit_latency": 33,
+        "l1.lines.interval": 0,
+        "async_copy.l1_latency": 40,
+    },
     constant_miss=0,
-    smsp_interval=3,
-    sm_interval=1,
-    register_interval=2,
-    source_release=4,
-    copy_queue=100,
-    copy_stage=1,
-    copy_registers=0,
-    look_ups=8,
-    commit_stage=1,
-    copy_release=13,
-    barrier_base=20,
-    barrier_per_warp=2,
-    load_hit=33,
-    l1_line_interval=0,
-    copy_hit=40,
 )
 """
 An SMSP's instructions leave 3 cycles apart. A copy takes a cycle of the data stage and its registers are free 13
@@ -92,7 +96,7 @@ def test_a_load_behind_a_barrier_is_served_after_what_was_stored_before_it_and_t
 
     The load issues at 23 and is in the SM's queue at 24. Served then, or behind the store, it is there 22 cycles later.
     """
-    figures = FIGURES._replace(wavefronts_per_cycle=rate)
+    figures = with_figures(FIGURES, {"shared.wavefronts_per_cycle": rate})
     code = (sts(wavefronts), instruction(BAR), lds(activity=0))
 
     assert issues(core, *code, figures=figures) == [0, 1, 23]
@@ -106,7 +110,7 @@ def test_a_barrier_waits_for_no_store_that_waits_for_the_sm_s_queue(core):
     The barrier issues behind them, at 4, and takes 22 cycles. A load behind it waits until the
     last store has had its wavefronts, at 81, and is there 22 cycles later.
     """
-    figures = FIGURES._replace(sm_depth=2, wavefront_latency=1)
+    figures = with_figures(FIGURES, {"mio.sm_depth": 2, "shared.wavefront_latency": 1})
     stores = [sts(20)] * 4
 
     assert issues(core, *stores, instruction(BAR), HALF._replace(joins=True), figures=figures) == [0, 1, 2, 3, 4, 26]
@@ -189,7 +193,7 @@ def test_an_lds_behind_a_copy_of_zeros_waits_for_the_data_stage(core):
 def test_a_wavefront_more_than_the_data_stage_serves_takes_another_cycle(core):
     """Two warps of two SMSPs: nine wavefronts at four a cycle keep the data stage for 3 cycles, from 1 to 4."""
     nine = lds(activity=0)._replace(wavefronts=((9, 9),))
-    ran = execute(core, ((nine,), 1), figures=FIGURES._replace(wavefronts_per_cycle=4), warps=2)
+    ran = execute(core, ((nine,), 1), figures=with_figures(FIGURES, {"shared.wavefronts_per_cycle": 4}), warps=2)
     first, second = (ran.warps[0, warp].notes[0][1] for warp in range(2))
 
     assert second - first == 3
@@ -202,7 +206,7 @@ def test_a_load_of_no_lane_is_there_after_a_hit(core):
 
 def test_a_load_that_finds_the_queue_full_waits_until_an_entry_is_free(core):
     """A queue of two: loads leave at 1, 4, 7 and 10. The third issues at 2, for the first has left; the fourth at 4."""
-    figures = FIGURES._replace(queue_depth=2)
+    figures = with_figures(FIGURES, {"mio.queue_depth": 2})
 
     assert issues(core, lds(), lds(), lds(), lds(), figures=figures) == [0, 1, 2, 4]
 

@@ -18,36 +18,40 @@ from doubles.by_hand import (
     quiet,
     store,
 )
+from doubles.figures import with_figures
 from doubles.published import H200
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.machine import load_machine
-from gpusim.machine.spec import MioSpec
+from gpusim.machine.spec.mio import MioSpec
 from gpusim.sim.core.constants import BAR, COMMIT, COPY_WRITES, LINE_BITS, PIPE, PORT_WIDTH, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2, L2Status
 
-FIGURES = figures_of(A100, 0, busy=False)._replace(
+FIGURES = with_figures(
+    figures_of(A100, 0, busy=False),
+    {
+        "mio.queue_depth": 8,
+        "mio.sm_depth": 28,
+        "mio.sm_interval": 1,
+        "mio.smsp_interval": 2,
+        "mio.register_interval": 2,
+        "mio.source_release": 4,
+        "async_copy.queue_percent": 150,
+        "async_copy.stage": 1,
+        "mio.gaps.copy_registers": 0,
+        "async_copy.look_ups": 8,
+        "async_copy.commit_stage": 1,
+        "async_copy.source_release": 11,
+        "async_copy.pace.interval": 1,
+        "shared.wavefronts_per_cycle": 1,
+        "l1.hit_latency": 33,
+        "l1.lines.interval": 0,
+        "async_copy.l1_latency": 39,
+        "l2.far_fraction_percent": 0,
+    },
     constant_miss=0,
-    queue_depth=8,
-    sm_depth=28,
-    sm_interval=1,
-    smsp_interval=2,
-    register_interval=2,
-    source_release=4,
-    copy_queue=150,
-    copy_stage=1,
-    copy_registers=0,
-    look_ups=8,
-    commit_stage=1,
-    copy_release=11,
-    copy_interval=1,
-    wavefronts_per_cycle=1,
-    load_hit=33,
-    l1_line_interval=0,
-    copy_hit=39,
-    l2_far_percent=0,
     l2_near=200,
     dram_least=600,
     dram_latency=600,
@@ -62,13 +66,13 @@ LINE = (4, ((0, 15),))
 
 
 def issues(core, *code, memory=None, **figures):
-    own = FIGURES._replace(**figures)
+    own = with_figures(FIGURES, figures)
     memory = memory or Memory([(0, ())], outputs=[(4, IN_L2)])
     return execute(core, (code, 1), figures=own, memory=memory).warps[0, 0].selected[: len(code)]
 
 
 def landed(core, *code, memory=None, **figures):
-    own = FIGURES._replace(**figures)
+    own = with_figures(FIGURES, figures)
     ran = execute(core, (code, 1), figures=own, memory=memory or Memory([(0, ())]))
     return [at for _, at in ran.warps[0, 0].notes]
 
@@ -99,7 +103,7 @@ def test_loads_wait_in_the_queue_of_the_sm_and_then_in_that_of_their_smsp(core):
     the third, free at 65, and so on. A load issues when the third one before has left its SMSP, and one cycle after the
     one before at least: 0 to 5 for the first six, then 33 and 65.
     """
-    assert issues(core, *[slow(32)] * 8, queue_depth=3, sm_depth=2) == [0, 1, 2, 3, 4, 5, 33, 65]
+    assert issues(core, *[slow(32)] * 8, **{"mio.queue_depth": 3, "mio.sm_depth": 2}) == [0, 1, 2, 3, 4, 5, 33, 65]
 
 
 def test_sixty_loads_of_four_smsps_wait_before_the_next_can_issue(core):
@@ -129,7 +133,7 @@ def test_a_register_is_read_in_two_cycles(core, registers, apart):
 
     Each leaves when the registers of the one before have been read, and 2 cycles after it at least.
     """
-    assert issues(core, *[sts(registers)] * 4, queue_depth=1) == [0, 1, 1 + apart, 1 + 2 * apart]
+    assert issues(core, *[sts(registers)] * 4, **{"mio.queue_depth": 1}) == [0, 1, 1 + apart, 1 + 2 * apart]
 
 
 @pytest.mark.parametrize(("registers", "free"), [(2, 9), (3, 11), (5, 15)])
@@ -163,8 +167,8 @@ def test_the_address_of_a_load_waits_for_a_place_in_the_queue_of_the_sm(core):
     waiting = HALF._replace(waits=(0,), gated=True)
     loads = [slow(32), slow(32), slow(32, read=0)]
 
-    assert issues(core, *loads, waiting, sm_depth=2)[-1] == 5 + 4
-    assert issues(core, slow(32), *loads, waiting, sm_depth=2)[-1] == 33 + 4
+    assert issues(core, *loads, waiting, **{"mio.sm_depth": 2})[-1] == 5 + 4
+    assert issues(core, slow(32), *loads, waiting, **{"mio.sm_depth": 2})[-1] == 33 + 4
 
 
 def test_those_of_a_copy_are_read_on_the_way_to_the_queue_of_the_sm(core):
@@ -186,7 +190,7 @@ def test_a_copy_lets_go_of_its_registers_when_the_queue_of_the_sm_has_as_many_pl
     code = [slow(50), slow(50), copy(0, read=0, registers=3), HALF._replace(waits=(0,), gated=True)]
     memory = Memory([lines_of(1)])
 
-    assert issues(core, *code, memory=memory, sm_depth=depth) == [0, 1, 2, free + 11]
+    assert issues(core, *code, memory=memory, **{"mio.sm_depth": depth}) == [0, 1, 2, free + 11]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,8 @@ def test_a_copy_takes_its_cycles_of_the_data_stage_and_more_where_it_fills_lines
     core, stage, apart, leaves
 ):
     """It comes at 1; a load behind it comes at 3, 2 cycles later, and leaves when the data stage is free."""
-    found = landed(core, copy(0, lookup_penalty=apart), lds(activity=0), memory=Memory([lines_of(1)]), copy_stage=stage)
+    columns = copy(0, lookup_penalty=apart)
+    found = landed(core, columns, lds(activity=0), memory=Memory([lines_of(1)]), **{"async_copy.stage": stage})
 
     assert found == [leaves - 1 + 23]
 
@@ -226,7 +231,7 @@ def test_a_copy_looks_up_its_lines_whatever_keeps_the_data_stage_busy(core):
 
 # --- registers beside mma.sync ---
 
-BETWEEN = {"registers_an_mma": 1, "copy_registers": 5}
+BETWEEN = {"mio.gaps.registers": 1, "mio.gaps.copy_registers": 5}
 SPACED = instruction(PIPE, pipe="tensor core", interval=8, stall=2)
 
 
@@ -249,7 +254,7 @@ def test_a_copy_s_registers_are_read_between_its_own_warp_s_mma_sync_that_follow
 
 def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
     """What waits in the SMSP's queue has none in the SM's, however long those before it keep theirs."""
-    chip = quiet(figures=FIGURES._replace(sm_depth=6), memory=Memory([lines_of(1)]))
+    chip = quiet(figures=with_figures(FIGURES, {"mio.sm_depth": 6}), memory=Memory([lines_of(1)]))
     for _ in range(6):
         queue(chip.mio, chip.width, 0, cycles=100)
     queue(chip.mio, 0, 0, cycles=1, port_room=10)
@@ -260,7 +265,7 @@ def test_a_copy_behind_a_store_without_room_waits_for_no_place_of_the_queue():
 
 def test_mma_sync_of_a_warp_that_is_elsewhere_now_hold_nothing():
     """Its slot was that of a warp of this SMSP, which has left."""
-    chip = quiet(SPACED, figures=FIGURES._replace(**BETWEEN))
+    chip = quiet(SPACED, figures=with_figures(FIGURES, BETWEEN))
     collector = chip.mio.collector
     collector.port_user[collector.tensor], collector.port_free[collector.tensor] = 0, 30
     waits = [collector.delay_by_predicted_mma(0, 0, 5, 3, 5)]
@@ -313,7 +318,7 @@ AHEAD = st.one_of(
 )
 def test_mma_sync_that_are_passed_at_once_are_foreseen_as_one_after_another(code, boards, busy, registers):
     """Of an instruction at 5, whatever is ahead of it, when the tensor core and the queue's registers are free."""
-    chip = quiet(instruction(SHARED, stall=2), *code, figures=FIGURES._replace(**BETWEEN))
+    chip = quiet(instruction(SHARED, stall=2), *code, figures=with_figures(FIGURES, BETWEEN))
     collector = chip.mio.collector
     tensor = collector.tensor
     collector.port_user[tensor], collector.port_free[tensor], collector.collector_free[0] = 0, *busy
@@ -328,7 +333,7 @@ def test_an_instruction_s_registers_are_read_as_fast_as_without_where_no_mma_syn
     code = [SPACED, copy(0, read=0, registers=3), SPACED]
 
     assert freed(core, HALF, copy(0, read=0, registers=3), **BETWEEN) == 2 + 11
-    assert freed(core, *code, registers_an_mma=0) == 3 + 11
+    assert freed(core, *code, **{"mio.gaps.registers": 0}) == 3 + 11
 
 
 @pytest.mark.parametrize(("wavefronts", "leaves"), [(0, 3), (4, 5), (32, 33)])
@@ -383,8 +388,8 @@ def test_a_store_takes_a_cycle_longer_for_each_write_of_a_line_that_comes_and_a_
     access = slow(16, activity=0) if is_load else sts(2, activity=0)._replace(wavefronts=((16,) * 32,))
     code = [copy(0), instruction(PIPE, stall=comes - 4), access]
 
-    (taken,) = landed(core, *code, memory=memory, fill_bytes=fill_bytes)
-    (alone,) = landed(core, *code, memory=memory, fill_bytes=0)
+    (taken,) = landed(core, *code, memory=memory, **{"async_copy.pace.fill_bytes": fill_bytes})
+    (alone,) = landed(core, *code, memory=memory, **{"async_copy.pace.fill_bytes": 0})
     assert taken - alone == (0 if is_load else longer)
 
 
@@ -395,7 +400,7 @@ def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
     The next copy's look-up, or its zeros, begin at 16. A load that is there at 12 finds 13, and then 16: zeros have 17
     to 20.
     """
-    chip = quiet(figures=FIGURES._replace(fill_bytes=64))
+    chip = quiet(figures=with_figures(FIGURES, {"async_copy.pace.fill_bytes": 64}))
     chip.lsu.tag_free[0] = 10
     for at, sectors in ((8, 4), (11, 4), (13, 2), (13, 2)):
         chip.data_stage.to_write[chip.data_stage.writes_next[0]] = at << LINE_BITS | sectors
@@ -409,7 +414,7 @@ def test_zeros_are_written_in_the_turn_of_look_ups_and_not_while_lines_come():
 
 def test_what_has_come_when_a_copy_of_zeros_issues_holds_it_no_longer():
     """Of lines at 8 and 11, and an issue at 9, the second alone: zeros from 8 on have 8, 9, 10 and 12."""
-    chip = quiet(figures=FIGURES._replace(fill_bytes=64))
+    chip = quiet(figures=with_figures(FIGURES, {"async_copy.pace.fill_bytes": 64}))
     for number, at in enumerate((8, 11)):
         chip.data_stage.to_write[number] = at << LINE_BITS | 4
     chip.data_stage.writes_next[0] = 2
@@ -426,7 +431,7 @@ def test_a_copy_of_zeros_waits_for_a_place_among_those_that_wait_for_look_ups(co
     """
     zeros = copy(0)._replace(wavefronts=((32,),))
 
-    assert landed(core, *[zeros] * 4, lds(activity=0), look_ups=1) == [129 - 1 + 23]
+    assert landed(core, *[zeros] * 4, lds(activity=0), **{"async_copy.look_ups": 1}) == [129 - 1 + 23]
 
 
 def test_what_is_stored_next_waits_for_a_store_s_way_to_the_port_and_a_load_does_not():
@@ -456,8 +461,8 @@ def test_a_store_s_way_takes_its_bytes(core, sectors, written):
     memory = Memory(outputs=[(sectors, IN_L2)])
     code = [store(0), sts(1, activity=0)]
 
-    assert landed(core, *code, memory=memory, l1_store_bytes=72) == [written]
-    assert landed(core, *code, memory=memory, l1_store_bytes=0) == [max(3, 1 + sectors // 4) + 1]
+    assert landed(core, *code, memory=memory, **{"l1.stores.bytes_per_cycle": 72}) == [written]
+    assert landed(core, *code, memory=memory, **{"l1.stores.bytes_per_cycle": 0}) == [max(3, 1 + sectors // 4) + 1]
 
 
 def test_data_that_comes_and_instructions_take_the_data_stage_in_turn():
@@ -486,7 +491,7 @@ def test_a_copy_has_a_place_in_the_queue_of_the_sm_for_each_register_of_its_addr
     """
     code = [slow(100), slow(100), copy(0, registers=3), lds(read=0), HALF._replace(waits=(0,), gated=True)]
 
-    assert issues(core, *code, sm_depth=depth, memory=Memory([lines_of(1)]))[-1] == collected + 4
+    assert issues(core, *code, **{"mio.sm_depth": depth}, memory=Memory([lines_of(1)]))[-1] == collected + 4
 
 
 @pytest.mark.parametrize(("depth", "collected"), [(1, 101), (2, 5)])
@@ -494,7 +499,7 @@ def test_a_copy_without_lanes_has_one_place(core, depth, collected):
     """As above, but it reads no registers: it comes at 3, and the load 2 cycles later where there is another place."""
     code = [slow(100), idle_copy(registers=3), lds(read=0), HALF._replace(waits=(0,), gated=True)]
 
-    assert issues(core, *code, sm_depth=depth)[-1] == collected + 4
+    assert issues(core, *code, **{"mio.sm_depth": depth})[-1] == collected + 4
 
 
 def test_every_second_copy_has_two_places_in_the_queue_of_its_smsp(core):
@@ -503,7 +508,7 @@ def test_every_second_copy_has_two_places_in_the_queue_of_its_smsp(core):
 
     The third has one from then on, and the fourth, at 4, the other, which it has with that of the third until 7.
     """
-    assert issues(core, *[idle_copy()] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
+    assert issues(core, *[idle_copy()] * 5, **{"mio.queue_depth": 2}) == [0, 1, 3, 4, 7]
 
 
 @pytest.mark.parametrize("wavefronts", [4, 32])
@@ -511,7 +516,7 @@ def test_zeros_that_a_copy_writes_have_no_places(core, wavefronts):
     """They take the data stage as long as they have wavefronts; the places are those of a copy that writes nothing."""
     zeros = copy(0)._replace(wavefronts=((wavefronts,),))
 
-    assert issues(core, *[zeros] * 5, queue_depth=2) == [0, 1, 3, 4, 7]
+    assert issues(core, *[zeros] * 5, **{"mio.queue_depth": 2}) == [0, 1, 3, 4, 7]
 
 
 @pytest.mark.parametrize(("interval", "leaves"), [(1, [5, 6, 7, 8]), (3, [13, 14, 15, 16])])
@@ -525,7 +530,7 @@ def test_what_follows_a_copy_leaves_any_smsp_some_cycles_later(core, made, inter
     A copy takes one cycle of the data stage. An SMSP's load may leave 2 cycles after its copy, the first of all an
     interval after the last copy: at 5, or at 13; the others follow one cycle apart, for no copy comes before them.
     """
-    figures = FIGURES._replace(copy_interval=interval)
+    figures = with_figures(FIGURES, {"async_copy.pace.interval": interval})
     ran = execute(core, ([made, lds(activity=0)], 1), warps=4, figures=figures, memory=Memory([lines_of(1)]))
 
     assert [ran.warps[0, warp].notes[0][1] - 23 + 1 for warp in range(4)] == leaves
@@ -544,7 +549,7 @@ def test_a_copy_waits_for_room_among_those_not_looked_up_and_holds_what_is_behin
     """
     code = [*[copy(0)] * copies, lds(activity=0)]
 
-    assert landed(core, *code, memory=Memory([lines_of(8)]), look_ups=look_ups) == [leaves - 1 + 23]
+    assert landed(core, *code, memory=Memory([lines_of(8)]), **{"async_copy.look_ups": look_ups}) == [leaves - 1 + 23]
 
 
 def test_a_copy_whose_lines_are_of_one_class_is_looked_up_a_cycle_longer_and_so_is_the_end_of_its_group(core):
@@ -585,7 +590,7 @@ def test_a_copy_is_looked_up_when_the_requests_before_it_leave_it_room(core):
     code = [copy(fetch, activity=0) for fetch in range(4)]
 
     def comes(outstanding):
-        return landed(core, *code, memory=memory, outstanding=outstanding)
+        return landed(core, *code, memory=memory, **{"async_copy.pace.outstanding": outstanding})
 
     first = comes(0)[0]
     time = first - 1
@@ -599,9 +604,9 @@ def test_requests_of_a_sector_count_twice(core):
     requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(2)]
     memory = Memory(requests, statuses=[IN_L2] * 2, simulates_l2=False)
     code = [copy(fetch, activity=0) for fetch in range(2)]
-    first, second = landed(core, *code, memory=memory, outstanding=31)
+    first, second = landed(core, *code, memory=memory, **{"async_copy.pace.outstanding": 31})
 
-    assert landed(core, *code, memory=memory, outstanding=32) == [first, first + 8]
+    assert landed(core, *code, memory=memory, **{"async_copy.pace.outstanding": 32}) == [first, first + 8]
     assert second == first + (first - 1)
 
 
@@ -610,7 +615,7 @@ def test_what_has_come_keeps_its_place_behind_what_has_not(core):
     statuses = [L2Status(slow=1000, missed=1000), IN_L2, IN_L2]
     memory = Memory([halves(fetch) for fetch in range(3)], statuses=statuses, simulates_l2=False)
     code = [copy(fetch, activity=0) for fetch in range(3)]
-    far, near, last = landed(core, *code, memory=memory, outstanding=16)
+    far, near, last = landed(core, *code, memory=memory, **{"async_copy.pace.outstanding": 16})
 
     assert near < far
     assert last == far + (near - 9)
@@ -627,7 +632,7 @@ def test_a_copy_through_the_l1_waits_in_the_queue_until_the_lines_before_it_leav
     code = [*(copy(fetch, activity=0, through_l1=True) for fetch in range(4)), lds(activity=0)]
 
     def comes(most):
-        return landed(core, *code, memory=memory, outstanding_through=most)
+        return landed(core, *code, memory=memory, **{"async_copy.pace.outstanding_through": most})
 
     assert comes(0) == comes(32) == [207, 215, 223, 231, 31]
     assert comes(24)[:4] == [207, 215, 223, 208 + 206]
@@ -641,7 +646,7 @@ def test_what_the_l1_has_takes_no_place_among_the_lines_on_their_way(core):
     memory = Memory([halves(0), halves(1)], statuses=[IN_L2] * 2, simulates_l2=False)
     code = [copy(fetch, activity=0, through_l1=True) for fetch in (0, 0, 1)]
 
-    assert landed(core, *code, memory=memory, outstanding_through=16) == [207, 215, 223]
+    assert landed(core, *code, memory=memory, **{"async_copy.pace.outstanding_through": 16}) == [207, 215, 223]
 
 
 @pytest.mark.parametrize("lines", [0, 1, 8])
@@ -659,7 +664,7 @@ def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_
 
 def test_a_copy_that_waits_holds_loads_of_every_smsp():
     """As above, with room for one: the third copy of SMSP 0 leaves at 9, and a load of SMSP 1, issued at 5, at 10."""
-    chip = quiet(figures=FIGURES._replace(look_ups=1), memory=Memory([lines_of(8)]))
+    chip = quiet(figures=with_figures(FIGURES, {"async_copy.look_ups": 1}), memory=Memory([lines_of(8)]))
     chip.lsu.request = 0
     begins = []
     for at in range(3):
@@ -677,7 +682,7 @@ def test_loads_that_may_not_wait_to_be_looked_up_hold_what_is_behind_them(core):
     """
     code = [*[load(0)] * 3, lds(activity=0)]
     any_number, one, two = (
-        landed(core, *code, memory=Memory([lines_of(16)]), load_look_ups=look_ups) for look_ups in range(3)
+        landed(core, *code, memory=Memory([lines_of(16)]), **{"l1.lines.look_ups": look_ups}) for look_ups in range(3)
     )
 
     assert one[0] - any_number[0] == 17 - 7
@@ -702,7 +707,9 @@ def test_stores_that_wait_apart_hold_nothing_behind_them(core):
     """
     store_of_32 = sts(0)._replace(wavefronts=((32,) * 32,))
     code = [*[store_of_32] * 3, lds(activity=0)]
-    nowhere, one, two = (landed(core, *code, stores_apart=apart, wavefront_latency=2) for apart in range(3))
+    nowhere, one, two = (
+        landed(core, *code, **{"shared.stores.apart": apart, "shared.wavefront_latency": 2}) for apart in range(3)
+    )
 
     assert nowhere[0] - two[0] == 161 - 33
     assert one[0] - two[0] == 97 - 33
@@ -722,7 +729,7 @@ def test_a_barrier_waits_for_no_copy_and_a_load_behind_it_until_the_last_one_com
     code = [copy(number, lookup_penalty=apart) for number in range(6)] + [instruction(COMMIT)] * ends
     requests = [(8, tuple((8 * fetch + line, 1) for line in range(8))) for fetch in range(6)]
     memory = Memory(requests, statuses=[IN_L2] * 6, simulates_l2=False)
-    barrier = {"barrier_base": 20, "barrier_per_warp": 2}
+    barrier = {"barrier.base": 20, "barrier.per_warp": 2}
     behind = [lds(read=0, activity=0), HALF._replace(waits=(0,), gated=True)]
     ran = issues(core, *code, instruction(BAR), *behind, memory=memory, **barrier)
     (loaded,) = landed(core, *code, instruction(BAR), lds(activity=0), memory=memory, **barrier)
@@ -737,7 +744,7 @@ def test_the_end_of_a_group_takes_its_cycles_of_the_data_stage(core, cycles, lea
     """It is taken at 1; a load behind it comes at 3, and leaves when the data stage is free."""
     code = [instruction(COMMIT), lds(activity=0)]
 
-    assert landed(core, *code, commit_stage=cycles) == [leaves - 1 + 23]
+    assert landed(core, *code, **{"async_copy.commit_stage": cycles}) == [leaves - 1 + 23]
 
 
 # --- what they cost mma.sync ---
@@ -783,7 +790,7 @@ def test_more_memory_instructions_than_are_remembered_cost_no_more_than_those_th
 @pytest.mark.parametrize("made", [lambda: instruction(COMMIT), lds, lambda: load(0)], ids=["LDGDEPBAR", "LDS", "LDG"])
 def test_every_other_memory_instruction_has_one_place(core, made):
     """A queue of 2, which one leaves every 2 cycles, at 1, 3 and 5."""
-    assert issues(core, *[made() for _ in range(4)], queue_depth=2) == [0, 1, 2, 3]
+    assert issues(core, *[made() for _ in range(4)], **{"mio.queue_depth": 2}) == [0, 1, 2, 3]
 
 
 # --- loads of global memory ---
@@ -808,8 +815,10 @@ def test_a_load_waits_for_the_wavefronts_before_its_own(core):
 
 def test_a_commit_has_a_place_in_the_queue(core):
     """A queue of 1, from which one leaves every 2 cycles, at 1, 3 and 5."""
-    assert issues(core, *[instruction(COMMIT)] * 4, queue_depth=1) == [0, 1, 3, 5]
-    warp = execute(core, ([instruction(COMMIT)] * 4, 1), figures=FIGURES._replace(queue_depth=1)).warps[0, 0]
+    assert issues(core, *[instruction(COMMIT)] * 4, **{"mio.queue_depth": 1}) == [0, 1, 3, 5]
+    warp = execute(core, ([instruction(COMMIT)] * 4, 1), figures=with_figures(FIGURES, {"mio.queue_depth": 1})).warps[
+        0, 0
+    ]
     assert warp.stalled("mio_throttle") == 2
 
 

@@ -16,6 +16,7 @@ from doubles.by_hand import (
     quiet,
     spans_of,
 )
+from doubles.figures import with_figures
 
 from gpusim.sim.core.constants import BAR, PIPE
 from gpusim.sim.figures import figures_of
@@ -190,7 +191,7 @@ def test_after_a_mufu_its_smsp_issues_nothing_for_some_cycles(core):
     MUFU waits for the pipe until 8, and what follows it until 12. Warp 1, on another SMSP, shares none of that.
     """
     mufu = instruction(PIPE, pipe="mufu", dispatches=True)
-    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, mufu_dispatch=3)
+    figures = with_figures(figures_of(A100, 0, busy=False), {"dispatch.mufu": 3}, constant_miss=0)
     ran = execute(core, ([mufu, instruction(PIPE, pipe="half")], 1), warps=5, figures=figures)
 
     assert A100.pipes["mufu"].interval == 8
@@ -245,7 +246,9 @@ def test_smsps_that_are_woken_in_one_cycle_go_in_their_order_and_those_that_arri
     Warps 2 and 3 wake SMSPs 2 and 3: at the release these issue before 0 and 1. Of two warps of an SMSP the last one
     goes first: 2, 3, 4, 5, then 0 and 1.
     """
-    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0, sm_interval=1, smsp_interval=2)
+    figures = with_figures(
+        figures_of(A100, 0, busy=False), {"mio.sm_interval": 1, "mio.smsp_interval": 2}, constant_miss=0
+    )
     ran = execute(core, ([instruction(BAR), lds(activity=0)], 1), warps=6, figures=figures)
     landed = {warp: ran.warps[0, warp].notes[0][1] for warp in range(6)}
 

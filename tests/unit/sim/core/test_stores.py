@@ -2,6 +2,7 @@
 
 import pytest
 from doubles.by_hand import Memory, execute, lds, quiet, store
+from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.columns import column
@@ -9,16 +10,19 @@ from gpusim.sim.core.constants import CODE_WIDTH, WAITING_STORES, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
-SIMPLE = figures_of(H200, 0, busy=False)._replace(
+SIMPLE = with_figures(
+    figures_of(H200, 0, busy=False),
+    {
+        "l2.far_fraction_percent": 0,
+        "l2.write_bytes_per_cycle_per_sm": 32,
+        "l2.mixed.read_percent": 0,
+        "l2.mixed.fill_percent": 0,
+    },
     constant_miss=0,
-    l2_far_percent=0,
     l2_bytes=128,
     l2_write_bytes=64,
-    l2_store_port_bytes=32,
     l2_write_latency=500,
     l2_waiting=1000,
-    l2_read_percent=0,
-    l2_fill_percent=0,
     dram_gathered=0,
     dram_bytes_per_kilocycle=64_000,
 )
@@ -71,7 +75,7 @@ def test_a_read_leaves_its_sm_when_the_l2_has_come_to_what_that_stored():
 
 def test_what_is_read_takes_some_of_the_time_for_what_is_stored():
     """A quarter: 512 bytes that are read take as long as 128 that are stored, 2 cycles."""
-    chip = quiet(figures=SIMPLE._replace(l2_read_percent=25), sms=2)
+    chip = quiet(figures=with_figures(SIMPLE, {"l2.mixed.read_percent": 25}), sms=2)
     chip.l2_sampled.read_known(1, 0, 0, 16, IN_L2.slow, IN_L2.missed)
 
     assert chip.stores.store(0, 0, 0, 4) == 2
@@ -82,7 +86,9 @@ def test_what_comes_from_dram_takes_its_turn_among_stores():
     As long as half of what is stored. 64 KiB are stored until 1024: a line from DRAM, there at 690 else, comes then,
     and the next store is taken a cycle later.
     """
-    chip = quiet(figures=SIMPLE._replace(l2_fill_percent=50, l2_store_port_bytes=1 << 16), sms=2)
+    chip = quiet(
+        figures=with_figures(SIMPLE, {"l2.mixed.fill_percent": 50, "l2.write_bytes_per_cycle_per_sm": 1 << 16}), sms=2
+    )
     for _ in range(512):
         chip.stores.store(0, 0, 0, 4)
 
@@ -96,8 +102,12 @@ def test_the_l2_stores_no_faster_than_dram_takes_what_makes_room(simulates_l2):
     Room for one line in the L2, and for one in DRAM's queue, which takes 8 cycles for each. Stores drive lines out from
     the second on, which DRAM writes at 0, 8, 16 and so on, and has room for 8 cycles before: the fourth waits until 8.
     """
-    figures = SIMPLE._replace(l2_lines=1, dram_bytes_per_kilocycle=16_000, dram_gathered=128, dram_channels=1)
-    figures = figures._replace(l2_store_port_bytes=128, dram_banks=1, dram_bank_busy=0)
+    figures = with_figures(
+        SIMPLE, {"dram.banks.channels": 1}, l2_lines=1, dram_bytes_per_kilocycle=16_000, dram_gathered=128
+    )
+    figures = with_figures(
+        figures, {"l2.write_bytes_per_cycle_per_sm": 128, "dram.banks.per_channel": 1}, dram_bank_busy=0
+    )
     chip = quiet(figures=figures, memory=Memory(simulates_l2=simulates_l2))
 
     assert [chip.stores.store(0, 0, 0, 4) for _ in range(7)] == [0, 2, 4, 8, 16, 24, 32]
@@ -117,7 +127,7 @@ def test_a_store_that_cannot_leave_holds_what_is_behind_it(core, buffer, lands):
     The second waits in its queue until it has room, at 65, or 64 or 32 cycles before that where a buffer keeps as much
     of what waits; with room for all it leaves at 5. A load of shared memory behind it is taken 4 cycles later.
     """
-    figures = SIMPLE._replace(l2_store_port_bytes=2, store_buffer=buffer)
+    figures = with_figures(SIMPLE, {"l2.write_bytes_per_cycle_per_sm": 2, "l1.store_buffer_bytes": buffer})
     ran = execute(
         core, ([store(0), store(0), lds(activity=0)], 1), figures=figures, memory=Memory(outputs=[(4, IN_L2)])
     )
@@ -142,7 +152,11 @@ def test_the_port_passes_what_finds_room_behind_it():
 
 def test_no_more_stores_wait_than_have_places():
     """Of stores of a sector, one in 5 cycles, 127 wait behind the first, and the next one until that is taken."""
-    chip = quiet(figures=SIMPLE._replace(l2_store_port_bytes=1 << 16), share=10, memory=Memory(simulates_l2=False))
+    chip = quiet(
+        figures=with_figures(SIMPLE, {"l2.write_bytes_per_cycle_per_sm": 1 << 16}),
+        share=10,
+        memory=Memory(simulates_l2=False),
+    )
     passed = []
     for _ in range(WAITING_STORES + 1):
         chip.stores.store(0, 0, 0, 1)
@@ -158,7 +172,7 @@ def test_a_warp_leaves_when_its_stores_have_passed_the_port(core):
     A port of 2 bytes a cycle takes 64 cycles for each: they go at 1, 65 and 129. The warp is ready to leave at 3, and
     leaves when the last has gone.
     """
-    figures = SIMPLE._replace(l2_store_port_bytes=2)
+    figures = with_figures(SIMPLE, {"l2.write_bytes_per_cycle_per_sm": 2})
     ran = execute(core, ([store(0)] * 3, 1), figures=figures, memory=Memory(outputs=[(4, IN_L2)]))
 
     assert ran.warps[0, 0].spans[-2:] == [(3, 129, "drain"), (129, 130, "selected")]

@@ -16,14 +16,15 @@ from doubles.by_hand import (
     roles,
     run,
 )
+from doubles.figures import with_figures
 
 from gpusim.sim.core.constants import BAR, COMMIT, DEPBAR, PIPE
 from gpusim.sim.figures import figures_of
 
-FIGURES = figures_of(A100, 0, busy=False)._replace(constant_miss=0, semaphore=1000)
+FIGURES = with_figures(figures_of(A100, 0, busy=False), {"l2.semaphore": 1000}, constant_miss=0)
 """A slice sees the semaphore 1000 cycles after the end of the one before."""
 
-QUIET = FIGURES._replace(semaphore=figures_of(A100, 0, busy=False).semaphore)
+QUIET = with_figures(FIGURES, {"l2.semaphore": A100.l2.semaphore})
 
 ADDS = instruction(PIPE, pipe="half")
 AWAITS = instruction(PIPE, pipe="half", awaits=True, gated=True)
