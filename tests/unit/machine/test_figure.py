@@ -9,6 +9,7 @@ import pytest
 
 from gpusim.errors import BadInput
 from gpusim.machine import load_machine, machine_names
+from gpusim.machine.keys import figure_key, figure_keys
 from gpusim.machine.load import read_machine
 
 BILLION, TRILLIONS = 10**9, 10**18
@@ -17,32 +18,8 @@ ALLOWED = re.compile(
     r"value must be ((an integer|a power of two) of \d+ to \d+|true or false|\w+, no other is simulated),"
 )
 
-ZERO_MEANS_SOMETHING = re.compile(
-    r"limits\.shared_reserved_per_cta"
-    r"|tensor\..*\.beyond\.percent"
-    r"|mio\.source_release|shared\.wide\.register_latency"
-    r"|async_copy\.(apart|source_release)"
-    r"|l1\.store_buffer_bytes"
-    r"|l2\.(far_fraction_percent|write_buffer|mixed\.fill_percent|merging\.window|crossing\.first)"
-    r"|l2\.(crossing\.home_bits|reach\.cycles)"
-    r"|barrier\.per_warp"
-    r"|dispatch\.(mufu|tensor_percent|memory\..*)"
-    r"|launch\.(cta_interval|units\.(gpcs|sides|other_sm|next_cta)|cpcs\.tpcs)"
-    r"|launch\.(gpc_clocks\.(apart|far_apart)|reads\.(sectors|of_code))"
-    r"|instruction_cache\.stream_lines|constant_cache\.lines\.further"
-)
-
-ONE_IS_ABSURD = re.compile(
-    r"compute_capability|clock_mhz"
-    r"|limits\.(max_warps|registers|registers_per_thread|shared_bytes|shared_bytes_per_cta|threads_per_cta)"
-    r"|shared\.(load_latency|ldmatrix_latency_x1|shuffle_latency)"
-    r"|async_copy\.l1_latency"
-    r"|l1\.(bytes|line_bytes|sector_bytes|hit_latency)"
-    r"|l2\.(bytes|line_bytes|hit_latency|far_latency|write_latency)"
-    r"|dram\.(latency.*|bandwidth_gb_s|write_queue|late\.(on_time|region_bytes))"
-    r"|launch\.(idle_clock_percent|cpcs\.percent)"
-    r"|instruction_cache\.(line_bytes|l0_bytes|l1_bytes)"
-)
+NUMBERS = ("bits", "GPCs", "sides", "TPCs")
+"""Units of figures that number something, from 0 on."""
 
 
 def data_of(name):
@@ -108,28 +85,37 @@ def test_a_list_stands_only_where_a_figure_is_a_list(name):
             assert message.endswith(f", got {value!r} (x.toml: {record.key}.value)")
 
 
+def outside(name, record, value):
+    """Whether a machine file is refused for the size of one figure."""
+    message = refusal(name, record.key, "value", in_place(record, value))
+    return message is not None and message.startswith("value must be")
+
+
 @pytest.mark.parametrize("name", machine_names())
-def test_zero_is_refused_where_it_means_nothing(name):
+def test_zero_is_refused_unless_the_spec_says_what_it_means(name):
     """Latencies, overheads, sizes, rates and counts are never 0; what is added to another figure may be."""
     for record in load_machine(name).figures:
-        if isinstance(record.value, bool):
-            continue
-        message = refusal(name, record.key, "value", in_place(record, 0))
-        outside = message is not None and message.startswith("value must be")
+        unit = figure_key(record.key).unit
+        if unit.name != "bool":
+            numbers = unit.name in NUMBERS and unit.lower is None
 
-        assert outside == (ZERO_MEANS_SOMETHING.fullmatch(record.key) is None), (record.key, message)
+            assert outside(name, record, 0) == (not unit.zero and not numbers), record.key
 
 
 @pytest.mark.parametrize("name", machine_names())
-def test_one_is_refused_where_no_gpu_has_so_little(name):
+def test_one_is_refused_where_the_spec_says_that_no_gpu_has_so_little(name):
     """No clock has 1 MHz, no cache 1 byte, and nothing beyond the registers is there after 1 cycle."""
     for record in load_machine(name).figures:
-        if isinstance(record.value, bool):
-            continue
-        message = refusal(name, record.key, "value", in_place(record, 1))
-        outside = message is not None and message.startswith("value must be")
+        unit = figure_key(record.key).unit
+        if unit.name != "bool":
+            assert outside(name, record, 1) == (unit.least > 1), record.key
 
-        assert outside == (ONE_IS_ABSURD.fullmatch(record.key) is not None), (record.key, message)
+
+def test_no_cache_has_one_byte_and_no_memory_answers_in_one_cycle():
+    for key in figure_keys().values():
+        table, _, figure = key.key.partition(".")
+        if table in ("l1", "l2", "dram") and ("latency" in figure or figure in ("bytes", "line_bytes")):
+            assert key.unit.least > 1, key.key
 
 
 @pytest.mark.parametrize("name", ["h200", "t4"])
