@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gpusim.scenario.read import Kind
     from gpusim.schedule.counts import CountedKernel
     from gpusim.sim.timed_kernel import TimedKernel
+
+StageT = TypeVar("StageT")
 
 
 class Schedules(Protocol):
@@ -123,6 +125,16 @@ class Pictures(Protocol):
         """Draw how the stages of the shared-memory ring overlap, and return ``canvas``; ``words`` describe the run."""
 
 
+class _Stage(Generic[StageT]):
+    """A stage of a family, as an attribute: its module, imported when it is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, family: Family, _: type[Family]) -> StageT:
+        return cast("StageT", family.stage(self.name))
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """
@@ -144,45 +156,29 @@ class Family:
             return self.extends.stage(name)
         return import_module(f"{self.folder}.{name}")
 
-    @property
-    def schedules(self) -> Schedules:
-        """The stage that makes schedules."""
-        return cast("Schedules", self.stage("schedule"))
+    schedules = _Stage[Schedules]("schedule")
+    """The stage that makes schedules."""
 
-    @property
-    def verifications(self) -> Verifications:
-        """The stage that executes schedules on data and checks them."""
-        return cast("Verifications", self.stage("verify"))
+    verifications = _Stage[Verifications]("verify")
+    """The stage that executes schedules on data and checks them."""
 
-    @property
-    def timing(self) -> Timing:
-        """The stage that makes kernels for simulation in time."""
-        return cast("Timing", self.stage("timed"))
+    timing = _Stage[Timing]("timed")
+    """The stage that makes kernels for simulation in time."""
 
-    @property
-    def cuda(self) -> Kernels:
-        """The stage that specialises kernels for a GPU."""
-        return cast("Kernels", self.stage("cuda"))
+    cuda = _Stage[Kernels]("cuda")
+    """The stage that specialises kernels for a GPU."""
 
-    @property
-    def devices(self) -> Devices:
-        """The stage that puts tensors on a GPU."""
-        return cast("Devices", self.stage("device"))
+    devices = _Stage[Devices]("device")
+    """The stage that puts tensors on a GPU."""
 
-    @property
-    def latitudes(self) -> Latitudes:
-        """The stage that knows which counts may differ from the hardware's."""
-        return cast("Latitudes", self.stage("latitude"))
+    latitudes = _Stage[Latitudes]("latitude")
+    """The stage that knows which counts may differ from the hardware's."""
 
-    @property
-    def spaces(self) -> Spaces:
-        """The stage that knows which kernels could be compiled."""
-        return cast("Spaces", self.stage("space"))
+    spaces = _Stage[Spaces]("space")
+    """The stage that knows which kernels could be compiled."""
 
-    @property
-    def pictures(self) -> Pictures:
-        """The stage that makes the pictures of a run."""
-        return cast("Pictures", self.stage("pictures"))
+    pictures = _Stage[Pictures]("pictures")
+    """The stage that makes the pictures of a run."""
 
     def words(self, scenario: Any) -> Words:
         """Return the description of a scenario for tables and pictures."""
