@@ -5,7 +5,9 @@ from typing import Final
 
 from gpusim.execute.core import constants as core
 from gpusim.execute.rows import HALF_SIGNS, SIGN, WORD, Make, Refused, Row
-from gpusim.lower.sass.arithmetic import COMBINATIONS, COMPARISONS, FLOAT_COMPARISONS, MUFU
+from gpusim.lower.sass.opcodes.floats import FLOAT_COMPARISONS, MUFU
+from gpusim.lower.sass.opcodes.integer import COMPARISONS
+from gpusim.lower.sass.opcodes.regular import COMBINATIONS
 from gpusim.lower.sass.operands import Immediate, Register
 
 ROUNDINGS: Final = ("", "RM", "RP", "RZ")

@@ -4,7 +4,7 @@ from typing import Final
 
 from gpusim.execute.core import constants as core
 from gpusim.execute.rows import Make, Refused, Row
-from gpusim.lower.sass.opcodes import ATOMIC_OPERATIONS
+from gpusim.lower.sass.opcodes.memory import ATOMIC_OPERATIONS
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Memory, Predicate, Register
 from gpusim.units import WORD_BYTES
 
