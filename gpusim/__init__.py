@@ -10,6 +10,8 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "GpusimError": "gpusim.errors",
+    "Kernel": "gpusim.python.kernel",
+    "KernelRun": "gpusim.python.kernel",
     "LayoutReport": "gpusim.layout.bank_map",
     "Result": "gpusim.results.result",
     "Run": "gpusim.python.run",
@@ -21,6 +23,7 @@ _HOMES = {
     "describe_layout": "gpusim.layout.bank_map",
     "explain": "gpusim.python.explain",
     "find_conflict_free": "gpusim.layout.search",
+    "kernel": "gpusim.python.kernel",
     "load": "gpusim.verbs.load",
     "load_machine": "gpusim.machine.load",
     "machine_names": "gpusim.machine.load",

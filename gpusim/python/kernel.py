@@ -1,0 +1,247 @@
+"""Executes a kernel of the user's own on arrays, without a GPU: ``gpusim.kernel("my.cu", "k")[grid, block](x, y)``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.cuda.compiler import compile_cubin
+from gpusim.cuda.specialise import Specialisation
+from gpusim.errors import BadInput, CannotRun
+from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
+from gpusim.execute.image import image_of
+from gpusim.execute.launch import Dim, Launch
+from gpusim.execute.run import Execution
+from gpusim.lower.sass.cubin import Cubin, read_cubin
+from gpusim.lower.user_kernel import read_user_kernel
+from gpusim.machine.load import load_machine
+from gpusim.machine.spec import Machine
+
+Array: TypeAlias = npt.NDArray[Any]
+Extent: TypeAlias = int | Sequence[int]
+
+OPTIONS = ("-std=c++17", "-lineinfo")
+"""Compiler options of a source, besides the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRun:
+    """
+    What a launch did; what it wrote is in the arrays that it was given.
+
+    Attributes:
+        kernel: Name of the kernel.
+        machine: Name of the machine.
+        launch: Grid, block and dynamic shared memory.
+        counts: Counts of each instruction.
+    """
+
+    kernel: str
+    machine: str
+    launch: Launch
+    counts: KernelCounts
+
+    @property
+    def rows(self) -> list[InstructionCounts]:
+        """The instructions that were issued, by address."""
+        return [row for row in self.counts.rows if row.issues]
+
+    @property
+    def issues(self) -> int:
+        """Warp instructions that were executed."""
+        return self.counts.total("issues")
+
+    @property
+    def wavefronts(self) -> int:
+        """Wavefronts in shared memory."""
+        return self.counts.total("wavefronts")
+
+    @property
+    def conflicts(self) -> int:
+        """Wavefronts in shared memory beyond those that accesses without conflicts take."""
+        return self.wavefronts - self.counts.total("ideal_wavefronts")
+
+    @property
+    def sectors(self) -> int:
+        """Sectors of global memory that were accessed, 32 bytes each."""
+        return self.counts.total("sectors")
+
+    def __str__(self) -> str:
+        summary = (
+            f"{self.kernel} on {self.machine}: {self.issues} warp instructions, {self.wavefronts} wavefronts"
+            f" ({self.conflicts} of bank conflicts), {self.sectors} sectors"
+        )
+        return "\n".join([summary, _line("address", *NUMBERS, "SASS"), *map(_row, self.rows)])
+
+
+NUMBERS = ("issues", "lanes", "wavefronts", "ideal", "sectors", "ideal")
+
+
+def _row(row: InstructionCounts) -> str:
+    shared, sectors = (row.wavefronts, row.ideal_wavefronts), (row.sectors, row.ideal_sectors)
+    shown = [str(one or "") for one in (*shared, *sectors)]
+    return _line(f"{row.address:#06x}", str(row.issues), str(row.lanes), *shown, row.text)
+
+
+def _line(address: str, *cells: str) -> str:
+    *numbers, text = cells
+    return "  ".join([f"{address:>7}", *(f"{one:>10}" for one in numbers), text])
+
+
+@dataclass(frozen=True, slots=True)
+class BoundKernel:
+    """
+    A kernel with its grid and block, to be called with arguments.
+
+    Attributes:
+        cubin: The kernel.
+        machine: Machine that it was compiled for.
+        launch: Grid, block and dynamic shared memory.
+    """
+
+    cubin: Cubin
+    machine: Machine
+    launch: Launch
+
+    def __call__(self, *arguments: object) -> KernelRun:
+        """
+        Execute the kernel on numpy arrays and numbers; arrays have what it wrote afterwards.
+
+        Args:
+            arguments: In the order of the kernel's signature: arrays for pointers; numbers, which take the parameter's
+                size: a float is an f32 or f64, an int an integer; or numpy scalars.
+
+        Raises:
+            BadInput: The arguments are not those of the signature, or an array cannot be written back.
+            CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
+            Unsupported: An instruction that is reached is not executed.
+        """
+        sizes = [size for _, size in self.cubin.parameters]
+        if len(arguments) != len(sizes):
+            raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
+        arrays = [
+            (f"argument {place}", given) for place, given in enumerate(arguments) if isinstance(given, np.ndarray)
+        ]
+        for name, array in arrays:
+            if not array.flags.writeable or not array.flags.c_contiguous:
+                raise BadInput(f"{self.cubin.kernel}: {name} must be a writeable array in C order")
+        image = image_of(arrays)
+        places = iter(image.allocations)
+        values = [
+            next(places).address.to_bytes(8, "little") if isinstance(given, np.ndarray) else _scalar(given, size, place)
+            for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
+        ]
+        execution = Execution(self.cubin, self.launch, values, image, keeps=True)
+        counts = empty_counts(execution.code)
+        try:
+            count(counts, execution.rows, execution.run())
+        finally:
+            for number, (_, array) in enumerate(arrays):
+                array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """
+    A kernel of the user's own.
+
+    Attributes:
+        cubin: Its machine code.
+        machine: Machine that it was compiled for.
+    """
+
+    cubin: Cubin
+    machine: Machine
+
+    def __getitem__(self, launch: tuple[Extent, ...]) -> BoundKernel:
+        """
+        Return the kernel with grid and block, and dynamic shared memory in bytes if that is given.
+
+        Raises:
+            BadInput: These are not two extents of one to three positive integers, and bytes.
+        """
+        if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
+            raise BadInput(f"a launch is [grid, block] or [grid, block, shared bytes], got {launch!r}")
+        shared = launch[2] if len(launch) == 3 else 0
+        if not isinstance(shared, int):
+            raise BadInput(f"shared memory must be a number of bytes, got {shared!r}")
+        shape = Launch(_extent("grid", launch[0]), _extent("block", launch[1]), shared)
+        return BoundKernel(self.cubin, self.machine, shape)
+
+
+def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> Kernel:
+    """
+    Return a kernel of one's own, to be executed without a GPU.
+
+    Args:
+        source: A file of CUDA C++ (.cu), which NVRTC or nvcc compiles, or machine code (.cubin).
+        entry: Name of the kernel, or a part of it that no other kernel's name has.
+        machine: Machine whose target it is compiled for: a name, or a machine file.
+
+    Raises:
+        BadInput: There is no such kernel, or the machine code is of another target.
+        CannotRun: The file cannot be read, or no compiler is installed, or it rejects the source.
+
+    >>> import numpy as np
+    >>> x = np.arange(8, dtype=np.float32)
+    >>> halve = gpusim.kernel("halve.cu", "halve", machine="a100")  # doctest: +SKIP
+    >>> run = halve[1, 32](x, 8)  # doctest: +SKIP
+    """
+    path, chosen = Path(source), load_machine(machine)
+    target = chosen.compute_capability
+    if path.suffix == ".cu":
+        path = _compiled(path, entry, target)
+    found = read_user_kernel(path, entry)
+    if found.architecture != target:
+        raise BadInput(f"{path} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
+    return Kernel(read_cubin(found.data, found.entry, found.file), chosen)
+
+
+def _compiled(source: Path, entry: str, target: int) -> Path:
+    if not source.is_file():
+        raise CannotRun(f"{source}: no such file")
+    build = Specialisation(
+        entry=entry,
+        build="plain",
+        options=OPTIONS,
+        grid=(1, 1, 1),
+        block_threads=1,
+        shared_bytes=0,
+        k_iterations=0,
+        semaphores=0,
+        source=source,
+        include=source.parent,
+    )
+    return compile_cubin(build, f"sm_{target}")
+
+
+def _extent(name: str, value: Extent) -> Dim:
+    given = (value,) if isinstance(value, int) else tuple(value)
+    if not 1 <= len(given) <= 3 or not all(isinstance(one, int | np.integer) for one in given):
+        raise BadInput(f"{name} must be one to three integers, got {value!r}")
+    x, y, z = (*map(int, given), 1, 1)[:3]
+    return x, y, z
+
+
+def _scalar(value: object, size: int, place: int) -> bytes:
+    """Return a number as the bytes of a parameter."""
+    if isinstance(value, np.generic):
+        data = value.tobytes()
+        if len(data) != size:
+            raise BadInput(
+                f"argument {place} has {size} bytes in the signature, {type(value).__name__} has {len(data)}"
+            )
+        return data
+    if isinstance(value, bytes) and len(value) == size:
+        return value
+    if isinstance(value, float) and size in (4, 8):
+        return np.array(value, dtype=np.float32 if size == 4 else np.float64).tobytes()
+    if isinstance(value, int) and size in (1, 2, 4, 8):
+        if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:
+            raise BadInput(f"argument {place} must fit into {size} bytes, got {value}")
+        return (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+    raise BadInput(f"argument {place} has {size} bytes in the signature, got {value!r}")
