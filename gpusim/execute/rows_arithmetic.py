@@ -215,8 +215,12 @@ def _float_add(row: Row) -> None:
     _float(row, core.F_ADD, ("a", "c" if "c" in row.sass.operands else "b"))
 
 
+PRODUCT_SCALES: Final = {"D8": -3, "D4": -2, "D2": -1, "M2": 1, "M4": 2, "M8": 3}
+
+
 def _float_multiply(row: Row) -> None:
     _float(row, core.F_MULTIPLY, "ab")
+    row.set(FORM_3=sum(power for name, power in PRODUCT_SCALES.items() if row.has(name)))
 
 
 def _float_fused(row: Row) -> None:

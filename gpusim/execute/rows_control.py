@@ -91,13 +91,18 @@ def _barrier(row: Row) -> None:
     if mode == 2:
         mode = 2 + row.one_of(("POPC", "AND", "OR"))
         row.optional(core.X, "x")
-    number = row.sass.operands.get("k")
-    if not isinstance(number, Immediate):
-        raise Refused("a barrier whose number is in a register is not executed")
-    count = row.sass.operands.get("c")
-    if count is not None and not isinstance(count, Immediate):
-        raise Refused("a barrier whose count is in a register is not executed")
-    row.set(FORM=number.value, FORM_2=count.value if count is not None else 0, FORM_3=mode)
+    number, count, held = row.sass.operands["k"], row.sass.operands.get("c"), 0
+    if isinstance(number, Immediate):
+        row.set(FORM=number.value)
+    else:
+        row.set(FROM_B=row.place(number))
+        held |= 1
+    if isinstance(count, Immediate):
+        row.set(FORM_2=count.value)
+    elif count is not None:
+        row.set(FROM_A=row.place(count))
+        held |= 2
+    row.set(FORM_3=mode, FORM_4=held)
 
 
 def _barrier_result(row: Row) -> None:

@@ -30,6 +30,7 @@ from gpusim.execute.core.constants import (
     FORM,
     FORM_2,
     FORM_3,
+    FORM_4,
     FROM_A,
     FROM_B,
     GROUP,
@@ -357,25 +358,31 @@ def arrive(x: Cta, row: int) -> None:
     """
     BAR: arrive at a barrier, and wait unless FORM_3 is 1 (.ARV).
 
-    FORM: its number. FORM_2: threads that are expected, 0 for all. FORM_3: 2 and more reduce x over all threads: POPC,
-    AND, OR are 2, 3, 4.
+    FORM: its number. FORM_2: threads that are expected, 0 for all. FORM_3: 2, 3, 4 reduce x over all threads: POPC,
+    AND, OR. FORM_4: bit 0, the number is in register B; bit 1, the count is in register A, in its bits 16 to 27 where
+    both are in registers.
     """
     r, c = x.r, x.c
-    place = 3 * r.code[row + FORM]
-    mode = r.code[row + FORM_3]
+    number, expected, mode, held = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3], r.code[row + FORM_4]
+    if held & 1:
+        number = signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)] & (BARRIERS - 1))
+    if held & 2:
+        expected = signed64(r.file[place_of(r, r.code[row + FROM_A]) + first_lane(r)])
+        expected = (expected >> 16 if held & 1 else expected) & 0xFFF
+    place = 3 * number
     if mode >= 2:
-        lanes, held = r.mask & tested(r, row, X), x.barriers[place + 2]
+        lanes, before = r.mask & tested(r, row, X), x.barriers[place + 2]
         first = x.barriers[place] == 0
         if mode == 2:
             some = 0
             for lane in range(LANES):
                 some += lanes >> lane & 1
-            x.barriers[place + 2] = some if first else held + some
+            x.barriers[place + 2] = some if first else before + some
         elif mode == 3:
-            x.barriers[place + 2] = (lanes == r.mask) if first else held & (lanes == r.mask)
+            x.barriers[place + 2] = (lanes == r.mask) if first else before & (lanes == r.mask)
         else:
-            x.barriers[place + 2] = (lanes != 0) if first else held | (lanes != 0)
+            x.barriers[place + 2] = (lanes != 0) if first else before | (lanes != 0)
     x.barriers[place] += 1
-    x.barriers[place + 1] = (r.code[row + FORM_2] + LANES - 1) // LANES
+    x.barriers[place + 1] = (expected + LANES - 1) // LANES
     if mode != 1:
-        c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, r.code[row + FORM]
+        c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, number

@@ -78,16 +78,18 @@ def float_add(r: Registers, row: int) -> None:
 
 
 def float_multiply(r: Registers, row: int) -> None:
-    """FMUL: a * b. FORM and FORM_2 as FADD's."""
+    """FMUL: a * b, times two to the power FORM_3. FORM and FORM_2 as FADD's."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     form, flush = r.code[row + FORM], r.code[row + FORM_2]
+    scale = as_double(low64(1023 + r.code[row + FORM_3]) << 52)
     for lane in range(LANES):
         a, b = flushed(r.s[A + lane], flush), flushed(r.s[B + lane], flush)
+        product = as_float(a) * scale * as_float(b)  # exact in f64
         if form & 3:
-            bits = narrowed(double_bits(float(as_float(a)) * as_float(b)), 0, 8, 23, form & 3)  # exact in f64
+            bits = narrowed(double_bits(product), 0, 8, 23, form & 3)
         else:
-            bits = float_bits(as_float(a) * as_float(b))
+            bits = float_bits(product)
         r.s[D + lane] = settled(bits, form, flush)
     store(r, row)
 

@@ -39,9 +39,21 @@ def _fmnmx(w: Word) -> list[str]:
     return [*_ftz(w), *when(w.flag(81), "NAN"), *when(w.flag(82), "XORSIGN")]
 
 
+SCALES = ("INVALID0", "D8", "D4", "D2", "", "M2", "M4", "M8")
+"""What FMUL divides or multiplies its product by."""
+
+
+def _scaled(w: Word) -> list[str]:
+    flush, scale = _flushed(w), SCALES[w.bits(84, 3)]
+    return [*flush, *optional(scale), *_rounding(w), *when(w.flag(77), "SAT")]
+
+
+def _flushed(w: Word) -> list[str]:
+    return optional(("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1])
+
+
 def _float(w: Word) -> list[str]:
-    flush = ("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1]
-    return [*optional(flush), *_rounding(w), *when(w.flag(77), "SAT")]
+    return [*_flushed(w), *_rounding(w), *when(w.flag(77), "SAT")]
 
 
 def _f2fp(w: Word) -> list[str]:
@@ -119,7 +131,7 @@ FLOAT_OPCODES: dict[int, Arithmetic] = {
     0x009: Arithmetic("FMNMX", "d a b x", _fmnmx, "-", absolute=True, values="float"),
     0x00A: Arithmetic("FSET", "d a b x", _fset, "-", absolute=True, values="float"),
     0x00B: Arithmetic("FSETP", "p q a b x", _fsetp, "-", absolute=True, values="float"),
-    0x020: Arithmetic("FMUL", "d a b", _float, "-", absolute=True, values="float", idle=4 << 84),
+    0x020: Arithmetic("FMUL", "d a b", _scaled, "-", absolute=True, values="float"),
     0x021: Arithmetic("FADD", second_source("d a b"), _float, "-", absolute=True, values="float", adder=True),
     0x023: Arithmetic("FFMA", "d a b c", _float, "-", absolute=True, values="float"),
     0x028: Arithmetic("DMUL", "d a b", _rounding, "-", absolute=True, values="double"),
