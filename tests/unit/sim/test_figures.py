@@ -68,10 +68,10 @@ def test_units_read_their_figures_in_the_file_of_an_h200():
 
     assert (mio.smsps, mio.depth, mio.sm_depth, mio.sm_interval, mio.smsp_interval) == (4, 4, 28, 2, 4)
     assert (mio.register_interval, mio.collector.interval, lsu.register_interval, lsu.source_release) == (2, 2, 2, 4)
-    assert (mio.copy_interval, mio.copy_queue, mio.copy_registers, mio.places_apart) == (2, 129, 0, 0)
+    assert (mio.copy_interval, mio.copy_queue, mio.copy_registers, mio.side_entries) == (2, 129, 0, 0)
     assert mio.collector.registers_an_mma == 0
     assert (lsu.look_ups, lsu.copy_stage, lsu.commit_stage, lsu.copy_release, lsu.copy_hit) == (7, 2, 3, 13, 39)
-    assert (lsu.most_outstanding, lsu.most_through, lsu.load_look_ups, lsu.way_bytes) == (0, 0, 0, 0)
+    assert (lsu.most_outstanding, lsu.most_through, lsu.load_look_ups, lsu.port_path_bytes) == (0, 0, 0, 0)
     assert (lsu.load_hit, chip.l1.load_hit, lsu.line_interval, chip.l1.line_interval) == (32, 32, 0, 0)
     assert (lsu.return_bytes, lsu.wavefront_latency) == (64, 2)
     assert (chip.data_stage.per_cycle, chip.data_stage.fill_bytes) == (1, 0)
@@ -81,9 +81,9 @@ def test_units_read_their_figures_in_the_file_of_an_h200():
     assert (icache.miss, icache.interval, icache.stream_lines, icache.held_lines) == (258, 19, 16, 256)
     assert (chip.crossbar.port_bytes, chip.stores.port_bytes, chip.stores.store_buffer) == (64, 32, 8704)
     assert (l2.far_percent, l2.most_merged, l2.gpcs, list(l2.arbiter.small_cpc)) == (50, 1, 1, [0])
-    assert (l2.arbiter.read_takes, l2.arbiter.fill_takes) == (0, 0)
+    assert (l2.arbiter.read_as_store, l2.arbiter.fill_time) == (0, 0)
     assert (dram.channels, dram.banks, dram.write_percent, dram.turnaround, dram.longest_wait) == (1, 1, 100, 0, 0)
-    assert (dram.region_lines, dram.part_bits) == (0, 0)
+    assert (dram.region_lines, dram.unit_bits) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_part_of_dram_stands_still_for_fewer_cycles_of_a_slower_sm():
     calm, busy = (figures_of(machine, 0, busy=busy) for busy in (False, True))
     assert (found(calm), found(busy)) == ((770, 510, 3000), (616, 408, 2400))
     dram = Dram(busy, 1)
-    assert (dram.region_lines, list(dram.part_masks)) == (512, [3, 4])
+    assert (dram.region_lines, list(dram.unit_masks)) == (512, [3, 4])
 
 
 def test_a_bank_is_busy_for_its_time_at_the_sm_s_clock():
