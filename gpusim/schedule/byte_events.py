@@ -81,40 +81,39 @@ class _Accesses(Generic[StepT]):
         self.lanes = lanes
         self.footprints: list[IntArray] = []
         self._numbers: dict[bytes, int] = {}
-        self._known: dict[tuple[Shared, int], list[int]] = {}
+        self._known: dict[tuple[Shared, int, SassOpcode], list[WarpEvent]] = {}
 
     def events(self, steps: Sequence[StepT]) -> tuple[list[list[WarpEvent]], list[list[int]]]:
         """Return the events of each warp, and the index of each one's step."""
         warps: list[list[WarpEvent]] = [[] for _ in range(self.lanes.warps)]
         places: list[list[int]] = [[] for _ in range(self.lanes.warps)]
         for index, step in enumerate(steps):
-            for warp, event in zip(self.lanes.warps_of(step), self._of_step(step), strict=False):
-                warps[warp].append(event)
+            events = self._of_step(step)
+            for warp in self.lanes.warps_of(step) if events else ():
+                warps[warp].append(events[warp])
                 places[warp].append(index)
         return warps, places
 
-    def _of_step(self, step: StepT) -> Sequence[WarpEvent]:
-        """Return the event of a step in each warp that executes it; empty if it has none."""
+    def _of_step(self, step: StepT) -> list[WarpEvent]:
+        """Return the event of a step in each warp, were it to execute it; empty if it has none."""
         opcode: SassOpcode | None = self.lanes.op(step).opcode
-        warps = self.lanes.warps_of(step)
         match opcode:
             case "LDGDEPBAR":
-                return [CommitCopies()] * len(warps)
+                return [CommitCopies()] * self.lanes.warps
             case "DEPBAR":
-                return [AwaitCopies(self.lanes.op(step).pending)] * len(warps)
+                return [AwaitCopies(self.lanes.op(step).pending)] * self.lanes.warps
             case "BAR":
-                return [Sync(0)] * len(warps)
+                return [Sync(0)] * self.lanes.warps
             case "LDSM" | "LDS" | "STS" | "LDGSTS" | "ATOMS":
-                footprints = self._footprints(step)
-                return [MemoryAccess(EFFECTS[opcode], footprints[warp]) for warp in warps]
+                return self._accesses(step, opcode)
             case "HMMA" | "IMMA" | "LDG" | "STG" | "SHFL" | "MUFU" | None:
                 return []
             case _:
                 assert_never(opcode)
 
-    def _footprints(self, step: StepT) -> list[int]:
+    def _accesses(self, step: StepT, opcode: SassOpcode) -> list[WarpEvent]:
         """
-        Return the number of the footprint of each warp's access.
+        Return the access of each warp.
 
         Raises:
             TypeError: The kernel has no address for it.
@@ -122,9 +121,11 @@ class _Accesses(Generic[StepT]):
         shared, base = self.lanes.shared(step), self.lanes.base(step)
         if shared is None:
             raise TypeError(f"{step} accesses shared memory, and has no address")
-        if (shared, base) not in self._known:
-            self._known[shared, base] = [self._number(bytes_) for bytes_ in _bytes_of_warps(shared, base)]
-        return self._known[shared, base]
+        key = shared, base, opcode
+        if key not in self._known:
+            footprints = _bytes_of_warps(shared, base)
+            self._known[key] = [MemoryAccess(EFFECTS[opcode], self._number(bytes_)) for bytes_ in footprints]
+        return self._known[key]
 
     def _number(self, footprint: IntArray) -> int:
         number = self._numbers.setdefault(footprint.tobytes(), len(self.footprints))

@@ -32,6 +32,7 @@ HazardName: TypeAlias = Literal[
     "unfilled_slot",
     "fragment_overwritten",
     "fragment_holds_other_tile",
+    "unordered_accesses",
 ]
 
 NOT_APPLICABLE = -1
@@ -47,7 +48,7 @@ class Hazard:
         message: One sentence for the user.
         k_tile: k tile that is read or overwritten; -1 in the epilogue.
         k_group: k group of the read; -1 for a whole stage.
-        operand: "a" or "b"; "accumulator" for the epilogue's staging.
+        operand: "a" or "b"; "accumulator" for the epilogue's staging; in attention q, k, v, p or a row statistic.
         stage: Stage of the ring; in the epilogue, the step.
         op_index: Index into ``Program.ops()`` of the misplaced op.
     """

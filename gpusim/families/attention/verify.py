@@ -14,6 +14,7 @@ from gpusim.families.attention.problem import AttentionScenario
 from gpusim.families.attention.program.hazards import find_attention_hazards
 from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
 from gpusim.families.attention.program.step import AttentionProgram
+from gpusim.families.attention.races import find_attention_races
 from gpusim.families.attention.reference import attention_reference, lse_agreement, output_agreement
 from gpusim.families.attention.schedule import cta_program
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows, rows_in_use
@@ -111,8 +112,8 @@ class AttentionVerification(Verification[AttentionProgram, AttentionTensors]):
 
     def order_hazards(self, programs: Sequence[AttentionProgram]) -> list[tuple[int, Hazard]]:
         """Return the hazards of all programs together."""
-        found = (one for program in programs for one in find_attention_hazards(program, self.scenario))
-        return [(-1, hazard) for hazard in dict.fromkeys(found)]
+        of_slots = (one for program in programs for one in find_attention_hazards(program, self.scenario))
+        return [(-1, hazard) for hazard in (*dict.fromkeys(of_slots), *find_attention_races(programs, self.scenario))]
 
     def draw(self, seed: int) -> AttentionTensors:
         """Draw Q, K and V."""

@@ -23,8 +23,8 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
         program: Of one CTA, shipped or mutated.
         scenario: Says how many copies fill a slot, and whether Q is copied once.
 
-    Not modelled: P, the row statistics and the epilogue, and that P and V lie in the place of Q and K: what they lack
-    of barriers shows in data (``execute.ctas``).
+    Not looked for: hazards of P, of the row statistics and of the epilogue, and those of P and V with Q and K, whose
+    memory they share (``races``).
     """
     qk, pv = qk_shape(scenario), pv_shape(scenario)
     fills = {"q": qk.a.accesses * qk.a.vecs, "k": qk.b.accesses * qk.b.vecs, "v": pv.b.accesses * pv.b.vecs}

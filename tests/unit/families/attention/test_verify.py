@@ -1,5 +1,6 @@
 """Random attention computed for real is softmax attention within rounding, and every broken schedule is caught."""
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ from slow import one_in
 from gpusim.errors import BadInput
 from gpusim.families.attention import verify as attention_verify
 from gpusim.families.attention.program.mutations import ATTENTION_MUTATIONS
+from gpusim.families.attention.races import find_attention_races
 from gpusim.families.attention.reference import attention_reference, visible
 from gpusim.families.attention.tensors import AttentionTensors, make_attention_tensors, output_rows
 from gpusim.families.attention.tile.blocks import attention_ctas, block_advance
@@ -112,6 +114,7 @@ IN_ORDER = {
     "missing_v_wait": "never_waited",
     "lax_wait": "read_before_group_complete",
     "missing_barrier": "read_before_barrier",
+    "missing_softmax_barrier": "unordered_accesses",
 }
 SHARED_STATISTICS = {"missing_softmax_barrier", "missing_maximum"}
 
@@ -142,6 +145,60 @@ def test_every_mutation_is_tried():
 def test_without_its_wait_a_preloaded_v_is_named():
     report = verify(attention(ATTENTION), 1, ATTENTION_MUTATIONS["missing_v_wait"])
     assert {hazard["operand"] for hazard in report.hazards} == {"v"}
+
+
+def races_without(mutation, kernel=ATTENTION, **problem):
+    """What the order of a broken schedule shows beside the hazards of ring slots: message and operand."""
+    scenario = attention(kernel, **problem)
+    programs = [ATTENTION_MUTATIONS[mutation](program) for program, _ in cta_programs(scenario)]
+    return [(hazard.message, hazard.operand) for hazard in find_attention_races(programs, scenario)]
+
+
+def test_races_for_row_statistics_name_ops_and_warps():
+    """Without its barrier, warps load maxima that others may still raise, and factors that others may still store."""
+    why = "share bytes of shared memory, and no wait or barrier orders them"
+
+    assert races_without("missing_softmax_barrier") == [
+        (f"atomic maximum of maximum at op 47 by warp 2 and load of maximum at op 55 by warp 0 {why}", "maximum"),
+        (f"store of rescale at op 186 by warp 2 and load of rescale at op 188 by warp 1 {why}", "rescale"),
+    ]
+
+
+def test_tensors_that_share_memory_race_for_it():
+    """P lies where Q and K lay, and V where K lay: a copy in flight may land on it."""
+    said = " ".join(message for message, _ in races_without("lax_wait"))
+
+    for one, other in (("copy of q", "store of p"), ("copy of k", "store of p"), ("copy of k", "copy of v")):
+        assert re.search(f"{one} at op \\d+ by warp \\d and {other} at op", said)
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(64, 64), (32, 128)])
+@pytest.mark.parametrize("head_dim", [64, 72, 96, 128, 192, 256])
+def test_staged_accumulators_race_with_the_next_keys_where_these_are_copied_to(head_dim, queries, keys):
+    """Known: no barrier follows the loads of a key block's last epilogue step. The staging begins behind V."""
+    kernel = ATTENTION | {"queries_per_block": queries, "keys_per_block": keys}
+    scenario = attention(kernel, head_dim=head_dim, head_dim_v=192)
+    shape = attention_shape(scenario)
+    found = find_attention_races([program for program, _ in cta_programs(scenario)], scenario)
+
+    assert not shape.in_registers
+    assert bool(found) == (shape.staging_base < shape.operand_base["k"] + shape.operand_bytes["k"])
+    assert bool(found) == ((head_dim > 64 and queries == 64) or head_dim > 128)
+    assert {hazard.name for hazard in found} <= {"unordered_accesses"}
+    assert {re.sub(r" at op.*", "", hazard.message) for hazard in found} <= {"load of accumulator"}
+
+
+def test_a_race_of_a_shipped_schedule_fails_its_verification():
+    report = verify(attention(ATTENTION | {"queries_per_block": 64}, head_dim=128, head_dim_v=192), 1)
+
+    assert not report.ok
+    assert report.hazard_names() == {"unordered_accesses"}
+    assert report.wrong_elements == 0
+
+
+@pytest.mark.parametrize("mutation", ["missing_v_wait", "lax_wait", "missing_barrier"])
+def test_flash_keeps_everything_but_its_tensors_in_registers(mutation):
+    assert races_without(mutation, FLASH) == []
 
 
 @pytest.mark.parametrize("kernel", [ATTENTION, FLASH])
