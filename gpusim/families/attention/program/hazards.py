@@ -23,6 +23,9 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
         program: Of one CTA, shipped or mutated.
         scenario: Says how many copies fill a slot, and whether Q is copied once.
 
+    Raises:
+        TypeError: A GEMM has an op that this check does not know. The message names it.
+
     Not looked for: hazards of P, of the row statistics and of the epilogue, and those of P and V with Q and K, whose
     memory they share (``races``).
     """
@@ -56,8 +59,10 @@ def _numbered(program: AttentionProgram, scenario: AttentionScenario) -> list[Op
                 ops.append(replace(op, operand=name, k_tile=k_tile + (0 if kept else begin)))
             case WarpMma(k_tile):
                 ops.append(replace(op, k_tile=begin + k_tile))
+            case Barrier() | CommitGroup() | WaitGroup() | Ldmatrix():
+                pass  # They are appended above, or load P, which is not copied.
             case _:
-                pass
+                raise TypeError(f"{step} is no op of a GEMM whose ring slots are checked")
     return ops
 
 
