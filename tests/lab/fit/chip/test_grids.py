@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from doubles.by_hand import NOTHING, copy, instruction
+from slow import one_in
 
 from gpusim.lab.calibrate.table import MeasuredTable
 from gpusim.machine import load_machine
@@ -131,12 +132,16 @@ def test_a_cta_alone_is_as_fast_as_an_h200_s_with_three_stages_too():
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("grid", "within"),
-    [
-        (Grid(5, 11, 12), 0.08),
-        (Grid(5, 22, 12, per_sm=2), 0.08),
-        (Grid(3, 11, 12), 0.2),
-        (Grid(3, 22, 12, per_sm=2), 0.08),
-    ],
+    one_in(
+        2,
+        [
+            (Grid(5, 11, 12), 0.08),
+            (Grid(5, 22, 12, per_sm=2), 0.08),
+            (Grid(3, 11, 12), 0.2),
+            (Grid(3, 22, 12, per_sm=2), 0.08),
+        ],
+        unpacked=True,
+    ),
 )
 def test_ctas_that_share_tiles_take_the_l2_s_time_as_an_h200_s(grid, within):
     """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from doubles.by_hand import quiet
+from slow import one_in
 
 from gpusim.lab.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
 from gpusim.lab.calibrate.table import MeasuredTable
@@ -129,7 +130,7 @@ def test_what_comes_from_dram_takes_its_turn_among_stores(copiers):
 
 @pytest.mark.parametrize(
     ("copiers", "pause"),
-    [(1, 8000), (1, 2000), *(pytest.param(*case, marks=pytest.mark.slow) for case in ((1, 4000), (1, 0), (2, 0)))],
+    one_in(5, [(1, 8000), (1, 2000), (1, 4000), (1, 0), (2, 0)], unpacked=True),
 )
 def test_channels_that_are_read_and_written_turn_round(copiers, pause):
     """
