@@ -324,11 +324,17 @@ def complaint(command: list[str], guard: Guard) -> tuple[str, str]:
     return wrong, ("done" if code == 0 else f"exit {code}")
 
 
-def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
-    """Run cases of one kind, and return the number that break a rule."""
-    sys.dont_write_bytecode = True  # a module that a case is the first to import is no file that it writes
-    warnings.simplefilter("error")
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
+def make_inputs(folder: Path) -> None:
+    """Make the run and the sweep whose files are mutated."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        main(["run", "conv_9_k_tiles", *TWO_K_TILES, "--out", str(folder / "made"), "--stream", "estimated"])
+        main(["sweep", *SWEPT, "--out", str(folder / "swept")])
+    keep_one_warp(folder / "made" / "timeline.json")
+
+
+def fuzz(kind: str, asked: argparse.Namespace, inputs: Path) -> int:
+    """Run cases of one kind on copies of the inputs, and return the number that break a rule."""
+    count, seed, keep = asked.count, asked.seed, asked.keep.resolve()
     answers, broken, slowest = Counter[str](), 0, 0.0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -337,10 +343,7 @@ def fuzz(kind: str, count: int, seed: int, keep: Path) -> int:
         places.ncu.write_text(FAKE_NCU)
         places.ncu.chmod(0o755)
         os.environ["PATH"] = os.pathsep.join((str(places.ncu.parent), os.environ["PATH"]))
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            main(["run", "conv_9_k_tiles", *TWO_K_TILES, "--out", str(places.run), "--stream", "estimated"])
-            main(["sweep", *SWEPT, "--out", str(folder / "swept")])
-        keep_one_warp(places.run / "timeline.json")
+        shutil.copytree(inputs, folder, dirs_exist_ok=True)
         guard = Guard(places)
         for number in range(seed, seed + count):
             shutil.rmtree(places.out, ignore_errors=True)
@@ -394,4 +397,10 @@ if __name__ == "__main__":
     )
     asked = parser.parse_args()
     chosen = list(KINDS) if asked.kind == "all" else [asked.kind]
-    sys.exit(1 if sum([fuzz(kind, asked.count, asked.seed, asked.keep.resolve()) for kind in chosen]) else 0)
+    sys.dont_write_bytecode = True  # a module that a case is the first to import is no file that it writes
+    warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    with tempfile.TemporaryDirectory() as made:
+        make_inputs(Path(made))
+        broken = sum([fuzz(kind, asked, Path(made)) for kind in chosen])
+    sys.exit(1 if broken else 0)
