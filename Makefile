@@ -80,12 +80,15 @@ sample-reports: $(READY) $(CORE)
 		--out comparison.html --force
 	@wc -c build/reports/*.html
 
-# Format, lint, types, and every test that needs neither a GPU nor a browser, but for those of `reports-check`.
+# Format, lint, types, and every test that needs neither a GPU nor a browser, but for those of `reports-check`. Types are
+# checked beside the tests, and told of behind them.
 check: $(READY) $(CORE)
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/python -m pytest -n $(JOBS)
+	@mkdir -p build
+	$(VENV)/bin/mypy > build/mypy.txt & types=$$!; \
+	$(VENV)/bin/python -m pytest -n $(JOBS); tested=$$?; \
+	wait $$types; typed=$$?; cat build/mypy.txt; exit $$((tested + typed))
 
 # The site in build/docs: every notebook is executed, no warning is let pass, and links inside it lead somewhere.
 docs: $(READY) $(CORE)
