@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import BadInput
@@ -19,9 +19,16 @@ from gpusim.layout.search_report import render_search, search_layout
 STORE_AND_LDMATRIX = [("store", "16B"), ("ldmatrix", "x4")]
 
 
-def wavefronts(addresses, width):
-    """The wavefronts of one instruction, counted word by word."""
+def lanes_of_a_phase(addresses, width):
+    """128 bytes' lanes; twice as many where all lanes of a load share addresses with a neighbour."""
     lanes = min(32, 128 // width)
+    paired = any(all(addresses[lane] == addresses[lane ^ apart] for lane in range(32)) for apart in (1, 2))
+    return min(32, 2 * lanes) if paired else lanes
+
+
+def wavefronts(addresses, width):
+    """The wavefronts of one load, counted word by word."""
+    lanes = lanes_of_a_phase(addresses, width)
     total = 0
     for first in range(0, 32, lanes):
         words = defaultdict(set)
@@ -66,8 +73,15 @@ def questions(draw):
     return accesses, (contiguous, strided), bits
 
 
+SHARED_IN_PAIRS = one_instruction(
+    "drawn", "load", 8, contiguous=np.zeros(32, dtype=np.int64), strided=np.arange(32) // 16 * 2
+)
+"""Two addresses of a load, each of 16 lanes, in the same banks: its two phases are one, and conflict."""
+
+
 @settings(max_examples=60)
 @given(question=questions())
+@example(question=([SHARED_IN_PAIRS], (32, 16), 16))
 def test_what_is_found_has_no_conflict_and_nothing_is_missed(question):
     accesses, (contiguous, strided), bits = question
     search = find_conflict_free(accesses, (contiguous, strided), bits)
@@ -75,10 +89,11 @@ def test_what_is_found_has_no_conflict_and_nothing_is_missed(question):
     plain = [access.strided[0] * contiguous + access.contiguous[0] for access in accesses]
 
     def free(move):
-        return all(
-            wavefronts((move(offsets) * bits // 8).tolist(), access.width_bytes) == access.width_bytes // 4
+        moved = [
+            ((move(offsets) * bits // 8).tolist(), access.width_bytes)
             for offsets, access in zip(plain, accesses, strict=True)
-        )
+        ]
+        return all(wavefronts(*each) == 32 // lanes_of_a_phase(*each) for each in moved)
 
     elements = contiguous * strided
     swizzles = [s for s in every_swizzle(elements) if keeps_vectors(s, elements, vector) and free(s.apply)]
