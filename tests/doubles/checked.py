@@ -9,17 +9,18 @@ from typing import Any, Final
 from gpusim.sim.core.source import CHIP
 
 _OPERATORS: Final = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
 }
+"""By the name of the operator in ``ast``."""
 
 
 class _Watched(ast.NodeTransformer):
@@ -50,7 +51,7 @@ class _Watched(ast.NodeTransformer):
 
 def _operated(kind: str, left: Any, right: Any) -> Any:
     """Operate; of integers, only where C answers as Python does."""
-    result = _OPERATORS[getattr(ast, kind)](left, right)
+    result = _OPERATORS[kind](left, right)
     if isinstance(result, int):
         if kind in ("FloorDiv", "Mod"):
             assert left >= 0, f"{left} is divided"
