@@ -5,14 +5,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from problems.recordable import recordable
 from shown import blocks, compare, executed, run
 
-from gpusim.families.registry import family_of, load_scenario, scenario_of
+from gpusim.families.registry import family_of, scenario_of
 from gpusim.lab.ship_streams import EXAMPLES
 from gpusim.lower.shipped import find_stream
 from gpusim.machine import load_machine
 from gpusim.records.record import measured_folder
-from gpusim.scenario.catalogue import recordable_scenarios
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
@@ -79,7 +79,7 @@ def test_the_readme_says_how_many_records_there_are():
         r"^(\d+) GEMMs and convolutions, .* and (\d+) attentions", README.read_text("utf-8"), re.MULTILINE
     )
     recorded = {path.stem for path in (measured_folder() / "h200").glob("*.json")}
-    kinds = [load_scenario(path).kind for path in recordable_scenarios() if path.stem in recorded]
+    kinds = [scenario.kind for name, scenario in recordable().items() if name in recorded]
 
     attentions = kinds.count("attention")
     assert [int(number) for number in said] == [len(kinds) - attentions, attentions]

@@ -1,20 +1,21 @@
 """Every committed record against today's simulation: equal where it must be, and nothing missing."""
 
 import pytest
+from problems.recordable import recordable
 from slow import one_in
 
 from gpusim.commands.check import counts_of, latitude_of
 from gpusim.cuda.trace import expected_of_all, stream_digest
-from gpusim.families.registry import family_of, load_scenario
+from gpusim.families.registry import family_of
 from gpusim.records.check import check_rows
 from gpusim.records.halves import load_halves
 from gpusim.records.record import load_record, measured_folder
-from gpusim.scenario.catalogue import recordable_scenarios, validation_scenarios
+from gpusim.scenario.catalogue import validation_scenarios
 
 GPU = "h200"
-FILES = {path.stem: path for path in recordable_scenarios()}
+SCENARIOS = recordable()
 RECORDED = {path.stem for path in (measured_folder() / GPU).glob("*.json")}
-ATTENTION = {name: path for name, path in FILES.items() if name in RECORDED and load_scenario(path).kind == "attention"}
+ATTENTION = [one for name, one in SCENARIOS.items() if name in RECORDED and one.kind == "attention"]
 
 
 def record_of(name):
@@ -23,14 +24,14 @@ def record_of(name):
 
 def test_every_recordable_scenario_has_a_record_and_no_other():
     """The scenarios of the validation are measured all together; until then, none of them has a record."""
-    waiting = FILES.keys() - RECORDED
-    assert RECORDED - FILES.keys() == set()
+    waiting = SCENARIOS.keys() - RECORDED
+    assert RECORDED - SCENARIOS.keys() == set()
     assert waiting in (set(), {path.stem for path in validation_scenarios()})
 
 
 @pytest.mark.parametrize("name", one_in(10, sorted(RECORDED)))
 def test_the_hardware_did_what_today_s_schedule_says(name):
-    scenario, record = load_scenario(FILES[name]), record_of(name)
+    scenario, record = SCENARIOS[name], record_of(name)
     family = family_of(scenario)
     kernels = family.schedules.kernels(scenario)
     assert record.scenario_sha256 == scenario.digest(), "the record is of another scenario: measure it anew"
@@ -50,8 +51,8 @@ def test_the_hardware_did_what_today_s_schedule_says(name):
 
 
 def test_attention_is_recorded_in_both_schedules_and_in_all_it_can_differ_in():
-    problems = [load_scenario(path).problem for path in ATTENTION.values()]
-    mainloops = [load_scenario(path).kernel.mainloop for path in ATTENTION.values()]
+    problems = [scenario.problem for scenario in ATTENTION]
+    mainloops = [scenario.kernel.mainloop for scenario in ATTENTION]
 
     assert len(ATTENTION) >= 24
     assert min(mainloops.count(one) for one in ("attention", "flash")) >= 10

@@ -4,16 +4,16 @@ from collections import Counter
 from copy import deepcopy
 
 import pytest
+from problems.recordable import recordable
 
 from gpusim.errors import BadInput
-from gpusim.families.registry import load_scenario
 from gpusim.records.halves import configuration_digest, half_by_rule, halves_file, load_halves
 from gpusim.records.record import load_record, measured_folder
-from gpusim.scenario.catalogue import recordable_scenarios, validation_scenarios
+from gpusim.scenario.catalogue import validation_scenarios
 
 FOLDER = measured_folder() / "h200"
 HALVES = load_halves()
-SCENARIOS = {path.stem: load_scenario(path).resolved() for path in recordable_scenarios()}
+SCENARIOS = {name: scenario.resolved() for name, scenario in recordable().items()}
 
 
 def seen_digests():

@@ -4,16 +4,17 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from problems.recordable import recordable
+
 from gpusim.element_types import MMA_SHAPES
 from gpusim.families.gemm.gemm import GemmProblem
 from gpusim.families.gemm.specialise import specialise
-from gpusim.families.registry import load_scenario
 from gpusim.lab.tables.speed_table import scenario_of
 from gpusim.machine import load_machine
 from gpusim.scenario.catalogue import recordable_scenarios
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "data" / "cutlass_h200.json"
-FILES = {path.stem: load_scenario(path) for path in recordable_scenarios()}
+FILES = recordable()
 SCENARIOS = {name: scenario for name, scenario in FILES.items() if scenario.kind != "attention"}
 
 
