@@ -84,7 +84,7 @@ def align(
 
     Args:
         code: The kernel's machine code.
-        executed: What one warp executed.
+        executed: Instructions that one warp executed.
         kernel: Schedule of the kernel.
         placement: The warp, and the addresses of its tensors and shared memory.
         vertical: Whether a warp issues its mma.sync along M first on the target (``element_types.walks_vertically``).
@@ -210,7 +210,7 @@ class _Schedule:
         return Expected(step, name, region, outside, valid=mask, optional=optional)
 
     def _unused(self, step: Any) -> bool:
-        """Return whether no lane of the warp stores what ``step`` loads."""
+        """Return whether no lane of the warp stores the data that ``step`` loads."""
         stored = self.cta.reached(self.lanes.storing(step))
         return stored is not None and not stored.valid[self.placement.warp].any()
 
@@ -277,7 +277,7 @@ def _key(address: IntArray | None, active: BoolArray | None) -> bytes:
 
 
 def _check(sass: Sass, step: ExecutedInstruction, one: Expected) -> None:
-    """Check everything but the matched address: a copy's global address, the predicate, the pending groups."""
+    """Check the other properties of a matched instruction: a copy's global address, predicate, pending groups."""
     lanes = _executed(step)
     if one.name == "DEPBAR":
         pending = sass.operands["k"]
@@ -303,7 +303,7 @@ def _check(sass: Sass, step: ExecutedInstruction, one: Expected) -> None:
 
 
 def _difference(sass: Sass, step: ExecutedInstruction, region: int, left: list[Expected]) -> str:
-    """Describe both sides at the first lane in which an instruction differs from the op with the most equal lanes."""
+    """Describe an instruction and the op with the most equal lanes, at the first lane in which they differ."""
     address = step.target if step.target is not None else step.address
     said = f"after barrier {region} the kernel executes {sass}"
     if address is None or not left:

@@ -127,7 +127,7 @@ class _Naming:
         return *self.lanes.k_tile(step), self._op(step).k_group
 
     def name(self, sass: Sass) -> OpPart:
-        """Return the mma.sync that an instruction is."""
+        """Return the schedule's mma.sync that an instruction executes."""
         b = self._fragment(sass, "b")
         key = self._key(b.step)
         product = self.products.get(key)
@@ -157,7 +157,7 @@ class _Naming:
         return fragment
 
     def _packed_row(self, sass: Sass, key: _Key, product: _Product) -> int:
-        """Return which MMA tile along M a packed A operand is, numbered within its k group in order of first use."""
+        """Return the MMA tile along M of a packed A operand: its number within the k group, in order of first use."""
         first = sass.operand("a", Register).number
         words = tuple(self.packed.get(first + word, -1) for word in range(product.registers[0]))
         if -1 in words:
@@ -193,7 +193,7 @@ class _Naming:
             self.packed[destination.number] = words
 
     def spill(self, sass: Sass, step: ExecutedInstruction) -> None:
-        """Record a spill or a reload: what is known of the register's content goes to the stack word, or comes back."""
+        """Record a spill or a reload: copy the known content of a register to a stack word, or back."""
         stores, places = sass.name == STORE, step.address
         if places is None:
             return
@@ -226,7 +226,7 @@ class _Naming:
         Check that every mma.sync occurred.
 
         Raises:
-            CheckFailed: Some did not.
+            CheckFailed: Some mma.sync did not occur.
         """
         if self.missing:
             key, part = min(self.missing)

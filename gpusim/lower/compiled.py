@@ -34,8 +34,8 @@ class CompilableKernel(EmulatedKernel[StepT]):
     Attributes:
         machine: The machine that the kernel is compiled for.
         user: Machine code to use instead of that of ``kernels_cuda``.
-        own_build: Whether a stream that is not shipped comes from the build with compile-time extents, which a GPU
-            runs, even if one build serves all extents.
+        own_build: Whether a stream that is not shipped is lowered from the build with compile-time extents, even if
+            there is a build that serves all extents.
         step_kinds: Classes of its steps and of their ops, by the names in stream files.
     """
 
@@ -59,7 +59,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
         return (self.slice_blocks[slice_],)
 
     def can_be_compiled(self) -> bool:
-        """Return whether the streams of all slices come with gpusim, or a compiler is installed."""
+        """Return whether the streams of all slices are shipped, or a compiler is installed."""
         if self.user is not None:
             return True
         own, target = self.specialisation, self.machine.compute_capability
@@ -108,7 +108,7 @@ class CompilableKernel(EmulatedKernel[StepT]):
         return kept_stream(binary, constants, steering, lambda: self.lowered(binary, slice_), self.step_kinds)
 
     def steering(self, slice_: int) -> Sequence[int]:
-        """Return the inputs besides code and launch that determine the paths of a stream: the CTA of the slice."""
+        """Return the inputs, besides code and launch, that decide the paths of a stream: the CTA of the slice."""
         return (self.slice_blocks[slice_],)
 
     def lowered(self, binary: CompiledKernel, slice_: int) -> CompiledStream:

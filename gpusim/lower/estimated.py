@@ -30,7 +30,7 @@ from gpusim.tile.operand import SIDES, Operand, Side
 from gpusim.units import WARP_SIZE
 
 COPY_SCOREBOARD = 4
-"""Scoreboard that copies hold until their addresses are read. Nothing waits for it: each has a new address (D1)."""
+"""Scoreboard that copies hold until their addresses are read. No instruction waits for it (D1)."""
 
 EPILOGUE_SCOREBOARD = OUTPUT_SCOREBOARD
 """
@@ -242,8 +242,8 @@ class Lowering:
         """
         Yield a global load into the threadblock fragment, or the store of that fragment to shared memory.
 
-        The first store waits for the operand's loads. A load is preceded by clearing its registers, because lanes that
-        are predicated off must find zeros; the first clearing waits until the stores have read the registers.
+        The first store waits for the operand's loads. The registers of a load are cleared first, because lanes that are
+        predicated off must find zeros. The first such clearing waits until the stores have read the registers.
         """
         board = TILE_SCOREBOARDS[op.operand]
         waits = 0 if op.access else 1 << board

@@ -1,4 +1,4 @@
-"""Caches lowered streams beside the compiled kernels, so that a kernel is lowered once; knows no schedule."""
+"""Caches lowered streams beside the compiled kernels, so that each kernel is lowered once; it knows no schedule."""
 
 import hashlib
 import tempfile

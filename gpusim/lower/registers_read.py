@@ -1,4 +1,4 @@
-"""Knows how many general registers an instruction of the disassembly reads."""
+"""Counts the general registers that an instruction of the disassembly reads."""
 
 import re
 from functools import lru_cache

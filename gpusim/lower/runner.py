@@ -36,8 +36,7 @@ class Repetition(NamedTuple, Generic[StepT]):
         prologue: Steps before the mainloop.
         k_tiles: Steps of each k tile.
         rest: Steps after the mainloop.
-        turn: Number of k tiles after which shared addresses are equal, and global ones have moved by the same distance
-            as in the turn before.
+        turn: Period in k tiles: after it shared addresses are equal, and global addresses have advanced by a constant.
     """
 
     prologue: Sequence[StepT]
@@ -110,11 +109,11 @@ class EmulatedKernel(AlignedKernel[StepT]):
         return None
 
     def memory(self, block: int) -> Load:  # noqa: ARG002 - data affects the path of few kernels
-        """Return the function that reads global memory for a CTA. It matters only if that data affects the path."""
+        """Return the function that reads global memory for a CTA; its data matters only if it decides branches."""
         return np.zeros_like
 
     def shared_words(self, byte: IntArray) -> IntArray:
-        """Return the 32-bit words at bytes of the CTA's shared memory. They matter only if they affect the path."""
+        """Return 32-bit words of the CTA's shared memory by byte address; they matter only if they decide branches."""
         return np.zeros_like(byte)
 
 
@@ -148,12 +147,12 @@ class KernelRunner:
 
     @cached_property
     def code(self) -> Sequence[Sass]:
-        """Its decoded instructions."""
+        """Decoded instructions of the kernel."""
         return decode(self.cubin.code, self.cubin.architecture)
 
     @property
     def name(self) -> str:
-        """Its name for messages."""
+        """Name of the kernel, for messages."""
         return short(self.specialisation.entry)
 
     @property
@@ -194,7 +193,7 @@ class KernelRunner:
 
     def run(self, block: int, warp: int, loop: Loop | None = None) -> Path:
         """
-        Execute one warp of the CTA with linear block index ``block``, and return what it executed.
+        Execute one warp of a CTA, and return its instructions.
 
         Args:
             block: Linear block index.
@@ -220,7 +219,7 @@ class KernelRunner:
         )
 
     def executed(self, block: int, path: Path, loop: Loop | None = None) -> ExecutedWarp:
-        """Return what a warp of a CTA executed, with the steps of the schedule that belong to it."""
+        """Return the instructions that a warp of a CTA executed, with the steps of its schedule."""
         repetition = self.kernel.repetition(block)
         if repetition is None or loop is None or not path.skips:
             return ExecutedWarp(path.steps, self.kernel.steps(block), {})

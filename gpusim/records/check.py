@@ -1,5 +1,5 @@
 """
-The comparison of a simulation with a hardware record, line by line: which figures must be equal and which may differ.
+Compares a simulation with a hardware record, line by line: some figures must be equal, others may differ.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,10 +58,10 @@ class CheckRow:
 
     Attributes:
         what: Description of the figure.
-        source: ncu metric, SASS opcode, or how else it was measured.
+        source: ncu metric, SASS opcode, or another origin of the measurement.
         simulated, measured: The two figures; None for a missing one.
-        verdict: "exact": must be equal and is. "differs": must be equal and is not. "approximate": may differ.
-            "not measured": there is no measurement.
+        verdict: "exact": the figures must be equal, and are. "differs": they must be equal, and are not.
+            "approximate": they may differ. "not measured": there is no measurement.
         note: Reason for a difference, or details such as its place.
     """
 

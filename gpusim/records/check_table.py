@@ -1,4 +1,4 @@
-"""The rows of a check as text: simulated beside measured, figures that must be equal first."""
+"""Formats the rows of a check as text: simulated and measured figures, first the figures that must be equal."""
 
 from collections.abc import Sequence
 

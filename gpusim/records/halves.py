@@ -1,4 +1,4 @@
-"""Which half of the validation a record belongs to, development or held-out; it knows no figure of a record."""
+"""Divides the validation's records into two halves, development and held-out; it knows no figure of a record."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from gpusim.records.record import reports_folder
 Half: TypeAlias = Literal["development", "held-out"]
 
 HELD_OUT_BELOW: Final = 160
-"""A configuration is held out if the first byte of its SHA-256 is less than this: five of eight are."""
+"""A configuration is held out if the first byte of its SHA-256 is below this number: five of eight are."""
 
 PROBLEM_KEYS: Final = ("kind", "layout_a", "layout_b", "dtype", "mask", "head_dim", "head_dim_v")
 """Keys of a problem that belong to its configuration. All others are extents, or scale the output."""
@@ -36,7 +36,7 @@ class Halves:
     The frozen list of halves.
 
     Attributes:
-        seen: Records that are older than the halves and were looked at. They and their configurations are development.
+        seen: Records older than the halves, which were seen before. They and their configurations are development.
         development, held_out: Records that were measured after the rule was fixed, by half.
     """
 

@@ -1,4 +1,4 @@
-"""The measurements of one scenario on one GPU, and how they are kept in reports/measured/<gpu>/<scenario>.json."""
+"""The measurements of one scenario on one GPU, and their file, reports/measured/<gpu>/<scenario>.json."""
 
 import json
 import re
@@ -20,7 +20,7 @@ Opcodes: TypeAlias = dict[str, dict[str, float]]
 WHERE_RECORDS_ARE = (
     "they come with gpusim's source tree, not with a wheel: run this in a folder that has its reports/measured"
 )
-"""Hint of a message that finds no records: where they are."""
+"""Hint in a message about missing records: their place."""
 
 _TREE = Path(__file__).parents[2]
 

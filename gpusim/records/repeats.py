@@ -14,7 +14,7 @@ REPEATS_FILE: Final = "repeats.csv"
 """Name of the file that a measurement writes, in a GPU's folder of records."""
 
 REPEATS_FILES: Final = "repeats*.csv"
-"""Names of the files that are read there: one for each measurement."""
+"""Pattern of the files of cold launches in a GPU's folder of records: one file for each measurement."""
 
 DATE: Final = "# date: "
 """Beginning of the line with the date of the measurement."""

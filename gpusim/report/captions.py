@@ -16,7 +16,7 @@ class Words:
         problem: The problem, such as ``conv2d_fprop 1x64x64x128, 64 filters 3x3, f16, f32 accumulate, f32 out``.
         kernel: The kernel: mainloop, tile shapes, stages, shared-memory layouts.
         name: Name of the run; empty if it has none.
-        verdict: What limits the run, in a sentence; empty if that is not known.
+        verdict: The main limit of the run, in a sentence; empty if it is not known.
     """
 
     problem: str
@@ -80,7 +80,7 @@ def stream_build(result: Result) -> str:
 
 
 def not_compiled(result: Result) -> str:
-    """Return why the streams are estimated although a compiler is installed; otherwise an empty text."""
+    """Return the reason why streams are estimated although a compiler is installed; empty for other streams."""
     return str(result.provenance.get(NOT_COMPILED, ""))
 
 

@@ -63,7 +63,7 @@ def comparison_chart(runs: Sequence[tuple[str, Result]], path: Path) -> Path:
 
 
 def _said(runs: Sequence[tuple[str, Result]]) -> str:
-    """Return which run is fastest, and by how much."""
+    """Return the fastest run and its lead, in words."""
     ranked = sorted(runs, key=lambda run: run[1].cycles.elapsed)
     (fast, first), (slow, last) = ranked[0], ranked[-1]
     times = last.cycles.elapsed / first.cycles.elapsed

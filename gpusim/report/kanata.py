@@ -168,7 +168,7 @@ def _lines(number: int, one: _Logged, retired: int) -> Iterator[tuple[int, int, 
 
 
 def _text(one: _Logged) -> tuple[str, str]:
-    """Return the label of an instruction, and the text that Konata shows under the mouse."""
+    """Return the label of an instruction, and the text that Konata shows when the mouse is over it."""
     stalls = ", ".join(f"{stage} {begin}..{end}" for begin, end, stage in one.stalls)
     program = one.program
     if program is None:

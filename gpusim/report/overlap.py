@@ -1,4 +1,4 @@
-"""Draws the stage-overlap chart: which ring slots fill while others are read, and where the warp waits."""
+"""Draws the stage-overlap chart: the filling and reading of ring slots over time, and the waits of a warp."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -330,7 +330,7 @@ def name_lanes(panel: Panel, lanes: Sequence[ChartLane], group: str) -> None:
 
 
 def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline) -> None:
-    """Write between two panels which k tiles are not drawn."""
+    """Write the omitted k tiles between two panels."""
     extents = pipeline.tile_extents()
     for before, after in pairwise(panels):
         hidden = [tile for tile, (begin, end) in extents.items() if begin >= before.end and end <= after.begin]
@@ -338,7 +338,7 @@ def _break_note(figure: Figure, panels: Sequence[Panel], pipeline: WarpPipeline)
 
 
 def break_note(figure: Figure, before: Panel, after: Panel, text: str) -> None:
-    """Write a text between two panels, about the part that is not drawn."""
+    """Write a text about the omitted part between two panels."""
     left, right = before.axes.get_position(), after.axes.get_position()
     x, y = (left.x1 + right.x0) / 2, (left.y0 + left.y1) / 2
     figure.text(x, y, f"⋯  {text}  ⋯", rotation=90, fontsize=8.5, color=style.MUTED, ha="center", va="center")
@@ -389,7 +389,7 @@ def _pace(pipeline: WarpPipeline, ring: int) -> str:
 
 
 def _key(shown: str, *, used: bool, ticks: bool) -> str:
-    """Return the title's line that says what is shown, and what boxes, fillings and ticks mean."""
+    """Return the title's line that explains the picture, its boxes, fillings and ticks."""
     parts = [f"Shown are {shown}. Colour and number name the k tile."]
     if used:
         parts.append("MMA boxes are filled to the share of cycles in which the tensor core multiplies for the CTA.")
@@ -399,5 +399,5 @@ def _key(shown: str, *, used: bool, ticks: bool) -> str:
 
 
 def waiting(waited: int, cycles: int) -> str:
-    """Return how long the warp waits, in words."""
+    """Return the length of the warp's waits, in words."""
     return f"the warp waits {waited:,} of {cycles:,} cycles ({100 * waited / cycles:.0f} %)."

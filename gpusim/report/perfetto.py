@@ -44,7 +44,7 @@ WINDOW = 128
 _PIDS_PER_CTA = 1000
 
 _QUEUES = {"mio_throttle": "MIO queue", "lg_throttle": "LG queue", "math_pipe_throttle": "math pipe"}
-"""What a warp waits for in each throttle."""
+"""The full queue that causes each throttle."""
 
 
 def write_perfetto(

@@ -43,8 +43,8 @@ class MemoryLevel:
     Attributes:
         name: Name of the memory.
         gb_s: Bandwidth of the whole chip, 10^9 bytes per second; for DRAM, that of a stream.
-        slope_gb_s: The same per cycle of the run, at the full clock of the SMs. Tensor work slows the SMs' clock, so
-            a cycle is longer and more bytes arrive in it (D25).
+        slope_gb_s: Bandwidth per cycle of the run, times the full clock of the SMs. Tensor work slows the SMs' clock,
+            so a cycle is longer and more bytes arrive in it (D25).
         use: Share of this bandwidth that the run uses, from ``resources_of``; None if the result does not say.
         of_sms: Whether each SM has its own memory, which is unused if the SM has no CTA.
     """

@@ -18,7 +18,7 @@ _SYNCHRONISATION = frozenset({"barrier", "sleeping"})
 
 
 class StallLook(NamedTuple):
-    """What warps wait for, with the colour and the hatch of its bars."""
+    """A group of waits, with the colour and the hatch of its bars."""
 
     name: str
     colour: str
@@ -68,7 +68,7 @@ def stall_chart(result: Result, words: Words, canvas: style.Canvas) -> style.Can
 
 
 def _said(result: Result) -> str:
-    """Return what warps wait for longest, in words."""
+    """Return the longest wait of warps, in words."""
     waits = [(reason, share) for reason, share in ranked_stalls(result) if STALL_WORDS[reason].waits_for]
     if not waits:
         return "No warp waits"

@@ -26,7 +26,7 @@ SWEEP_METRICS: Final = {
 GREATER_IS_BETTER: Final = frozenset({"tflops", "occupancy", "bound_utilisation"})
 
 MOST_LINES: Final = 15
-"""Most lines of one chart. With more points, a line is the best over the other axes."""
+"""Most lines of one chart. With more points, a line shows the best value over the other axes."""
 
 _STYLES = ("-", "--", ":")
 _SIZE = (8.6, 5.4)

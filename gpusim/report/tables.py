@@ -141,7 +141,7 @@ def _sampled(error_percent: float) -> str:
 
 
 def _sm_use(use: Use) -> str:
-    """Return the SMs in use, and, with several waves, how full the last one is."""
+    """Return the SMs in use and, for several waves, the filled part of the last one, in words."""
     text = f"{use.working:,} of {use.sms:,} have a CTA"
     return (
         text if use.waves == 1 else f"{text}; the last of {use.waves:,} waves is filled to {_per_cent(use.last_wave)}"

@@ -13,7 +13,7 @@ ASKED = "asked"
 
 class AnswersFile:
     """
-    A file of answers. An answer is appended in one piece; an incomplete last line of a killed process is dropped.
+    A file of answers. Each answer is appended in one piece. An incomplete last line of a killed process is dropped.
 
     Args:
         path: The file; it need not exist.

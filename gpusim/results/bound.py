@@ -1,9 +1,9 @@
 """
-What bounds a run: the busiest resource if it is busy enough, else the stall reason with the most cycles.
+Finds the bound of a run: the busiest resource if it is busy enough, else the stall reason with the most cycles.
 
 A resource is busy enough at 60 % of its peak, over all SMs and all elapsed cycles. Records are judged by the same rule
-(``reports/explain.md``). It is busy enough, too, at 80 % over the SMs that have work, while they are active: so a
-kernel of few CTAs has a bound.
+(``reports/explain.md``). A resource is busy enough, too, at 80 % of its peak over the SMs that have work and their
+active cycles, so that a kernel of few CTAs has a bound.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ Source: Nsight Compute's "GPU Speed Of Light" rule, which calls a kernel below i
 
 BUSY_SHARE: Final = 0.8
 """
-The same over the SMs that have work, while they are active.
+Use of a resource, over the SMs that have work and their active cycles, from which it bounds a kernel.
 
-Source: that rule, which calls a unit above it the bottleneck in any case.
+Source: the same rule, which calls a unit with a higher use the bottleneck in any case.
 """
 
 WAITED_FOR: Final[Mapping[str, str]] = {
@@ -35,7 +35,7 @@ WAITED_FOR: Final[Mapping[str, str]] = {
     "math_pipe_throttle": "math pipes",
     "not_selected": "issue slots",
 }
-"""What warps wait for, by stall reason, without "selected": the warp issues."""
+"""Words for the waits of warps, by stall reason, without "selected", which is no wait."""
 
 NOTHING: Final = "nothing"
 """The bound of a run in which no resource is used enough, and no warp waits."""
@@ -44,13 +44,13 @@ NOTHING: Final = "nothing"
 @dataclass(frozen=True, slots=True)
 class Bound:
     """
-    What bounds a kernel.
+    The bound of a kernel.
 
     Attributes:
         resource: Name of the resource.
-        percent: Its use of the peak, or the stall reason's share of all warp cycles.
-        reason: The stall reason; empty where a resource's use decides.
-        of_active: Whether ``percent`` is of the SMs that have work, while they are active, and not of the whole.
+        percent: The resource's use of its peak, or the stall reason's share of all warp cycles.
+        reason: The stall reason; empty if a resource is the bound.
+        of_active: Whether ``percent`` refers to the SMs that have work and their active cycles, not to all SMs.
     """
 
     resource: str
@@ -61,7 +61,7 @@ class Bound:
 
 def bound_of(used: Sequence[Resource], stalls: Mapping[str, float]) -> Bound:
     """
-    Return what bounds a kernel.
+    Return the bound of a kernel.
 
     Args:
         used: Use of the resources, the most used first.

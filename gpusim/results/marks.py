@@ -1,4 +1,4 @@
-"""Recognises the files that gpusim has made by their content. ``--force`` replaces no others."""
+"""Recognises files that gpusim has made, by their content. ``--force`` replaces only such files."""
 
 import re
 from pathlib import Path
@@ -38,7 +38,7 @@ _SAYS = {
     b"PAR1": PARQUET_KEY.encode(),
     b"{": b'"schema": "gpusim.',  # results and records, whose schema is their last key
 }
-"""First bytes of a file, and the mark near the beginning or the end of one that gpusim has made."""
+"""For each file format: the first bytes, and the mark near the begin or end of a file that gpusim has made."""
 
 
 def is_made_by_gpusim(path: Path) -> bool:

@@ -51,7 +51,7 @@ def _are_resources(rows: Any) -> bool:
 
 
 def _counts(data: Mapping[str, Any]) -> str:
-    """Check counts that are at least one for zeros."""
+    """Check the counts that must be at least one."""
     none = next((name for name in _COUNTED if data[name] < 1), "")
     if none:
         return f"{none}: Input should be at least 1"

@@ -1,8 +1,8 @@
 """
-How much of each resource's peak a run uses. Every command and picture takes the use of a resource from here.
+Computes the use of each resource's peak by a run, for all commands and pictures.
 
 Use is given in per cent of the peak over all SMs and all elapsed cycles, as in Nsight Compute's "GPU Speed Of Light".
-That of the L2 and DRAM counts reads and writes.
+The use of the L2 and DRAM counts reads and writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,10 +30,10 @@ class Resource:
     One resource of the machine.
 
     Attributes:
-        name: Its name.
+        name: Name of the resource.
         percent: Use of its peak over all SMs and all elapsed cycles, per cent.
-        percent_active: The same over the SMs that have work and their active cycles. It is higher if SMs are idle.
-        bounds: Whether it can bound a kernel; a resource that only mirrors another's use cannot.
+        percent_active: Use over the SMs that have work and their active cycles, per cent; higher if SMs are idle.
+        bounds: Whether it can bound a kernel. A resource whose use only follows from another's cannot.
     """
 
     name: str
@@ -85,14 +85,14 @@ def resources(machine: Machine, work: Work, spans: RunSpans) -> tuple[Resource, 
     Return the use of every resource, the most used first.
 
     In a launch with mma.sync, tensor cores slow the SMs' clock, but not the clocks of the L2 and DRAM (D25). A cp.async
-    counts in the data stage if it zero-fills, as ncu counts it; the data of others bypasses the data stage. The L2's
-    peak is the bandwidth of all SMs that read at once. Stores have a path of their own beside that (D10), so the L2 can
-    move more; its use is then 100 %. DRAM's peak is the bandwidth that a stream reaches.
+    with zero-fill counts in the data stage, as ncu counts it; data of other copies bypasses the data stage. The L2's
+    peak is its read bandwidth. Stores have a separate path (D10), so reads and stores together can exceed the peak; the
+    use is then 100 %. DRAM's peak is the bandwidth of a stream.
 
     Args:
         machine: The machine.
         work: The executed work.
-        spans: The cycles it took.
+        spans: The cycles of the launches.
     """
     counters, busy = work.counters, work.mma_interval > 0
 

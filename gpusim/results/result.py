@@ -22,7 +22,7 @@ ELAPSED = "sm__cycles_elapsed.max"
 """ncu's metric of a launch's elapsed cycles."""
 
 StreamOrigin: TypeAlias = Literal["estimated", "compiled"]
-"""Where an instruction stream comes from."""
+"""Origins of an instruction stream."""
 
 ResultTable: TypeAlias = Literal["counters", "bank_conflicts", "stalls", "pipeline"]
 """Tables of a result that ``to_dataframe`` returns."""
@@ -67,7 +67,7 @@ class Simulated:
         total_seconds: Wall time of the whole simulation, lowering and counting included.
         sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 for an
             exact run (D14).
-        dram_error_percent: The same for the bytes read from DRAM.
+        dram_error_percent: Expected difference of the bytes read from DRAM; 0 for an exact run.
     """
 
     ctas: int
@@ -148,13 +148,13 @@ class Result:
         machine: Name of the machine file, its hash, and the count of figures by kind.
         counters: Value of each counter, by its full ncu metric name with suffix.
         stalls: Share of all warp cycles by stall reason; the shares sum to 1.
-        bound: The first bound the run hits, in one word of the roofline table, with its reason.
+        bound: The bound of the run: a resource or a stall reason, with its reason in words.
         provenance: Version, commit, hashes, time. ``stream_build`` if a compiled stream is of a build with run-time
             extents. ``not_in_cutlass``, the reason why CUTLASS has no such kernel. ``not_compiled``, the reason why
             streams are estimated although a compiler is installed.
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
-        trust: How far the time can be trusted; None if no similar kernel was validated.
+        trust: Validation error of similar kernels; None if no similar kernel was validated.
     """
 
     scenario: dict[str, Any]

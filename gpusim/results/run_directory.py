@@ -1,4 +1,4 @@
-"""The directory of one run: which files it holds, and how it is claimed, written and read back."""
+"""The directory of one run: its files, and the functions that claim, write and read it."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence

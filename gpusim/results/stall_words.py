@@ -1,4 +1,4 @@
-"""Nsight Compute's warp stall reasons in words: what a warp waits for, and what usually makes it wait less."""
+"""Nsight Compute's warp stall reasons in words: the cause of a wait, and the usual remedy."""
 
 from typing import Final, NamedTuple
 
@@ -8,9 +8,9 @@ class StallWords(NamedTuple):
     One stall reason in words.
 
     Attributes:
-        waits_for: What the warp waits for, in a few words; empty if it does not wait.
-        meaning: What the warp does or waits for in such a cycle.
-        helps: What usually reduces such cycles; empty if they are no loss.
+        waits_for: Cause of the wait, in a few words; empty if the warp does not wait.
+        meaning: Explanation of such a cycle.
+        helps: The usual remedy; empty if such cycles are no loss.
     """
 
     waits_for: str

@@ -1,4 +1,4 @@
-"""How far a predicted time can be trusted: the validation error of similar kernels, from a file that ships."""
+"""Estimates the error of a predicted time: the validation error of similar kernels, from a shipped file."""
 
 import json
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ VALIDATED: Final = Path(__file__).parent / "validated"
 """Folder of the files, one for each machine that has records."""
 
 FEWEST_KERNELS: Final = 5
-"""A group of fewer kernels predicts no error of another one."""
+"""Fewest kernels of a group from which the error of another kernel is predicted."""
 
 _USUAL_MAINLOOP: Final = {
     **dict.fromkeys(("gemm", "conv2d_fprop", "conv2d_dgrad"), "multistage"),
     "attention": "attention",
 }
-"""The usual mainloop of a kind of problem, which ``kind_of`` does not name."""
+"""The usual mainloop of each kind of problem; ``kind_of`` omits its name."""
 
 _WAVE_CLASSES: Final = ((1, "below 1 wave"), (3, "1 to 3 waves"), (10, "3 to 10 waves"))
 _MOST_WAVES: Final = "10 waves and more"
@@ -61,7 +61,7 @@ class Validated:
 @dataclass(frozen=True, slots=True)
 class Trust:
     """
-    How far a predicted time can be trusted.
+    The expected error of a predicted time.
 
     Attributes:
         elapsed_error_percent: Mean absolute error of the elapsed cycles of the kernels in ``validated_on``.
@@ -93,7 +93,7 @@ def trust_of(
     scenario: Mapping[str, Any], machine: Mapping[str, Any], stream: str, waves: float, *, own_code: bool = False
 ) -> Trust | None:
     """
-    Return how far the time of a kernel can be trusted, from the most similar group of validated kernels.
+    Return the expected error of a kernel's time, from the most similar group of validated kernels.
 
     Groups of the held-out half come before those of the development half, and groups of the same kind and size before
     those of the same kind. Kernels with CUTLASS's code are one group.

@@ -1,4 +1,4 @@
-"""How much of a machine a run uses: SMs, waves, tiles and the peak of each resource, from its result."""
+"""Computes a run's use of its machine from the result: SMs, waves, tiles and the peak of each resource."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Use:
 
 
 def use_of(result: Result, machine: Machine) -> Use:
-    """Return how much of a machine a run on it used."""
+    """Return a run's use of its machine."""
     places = result.ctas_per_sm * machine.sms
     waves = ceil(result.ctas / places)
     return Use(
@@ -63,7 +63,7 @@ def tile_efficiency(flops: float, mmas: float, instruction: Sequence[int]) -> fl
     Args:
         flops: Multiplications and additions of the problem.
         mmas: mma.sync instructions that the grid executes.
-        instruction: M, N and K of one.
+        instruction: M, N and K of one mma.sync.
     """
     executed = 2 * prod(instruction) * mmas
     return min(1.0, flops / executed) if executed else None

@@ -1,4 +1,4 @@
-"""Says in one sentence what limits a run, from its result alone; ``gpusim explain`` simulates to say more."""
+"""Names the main limit of a run in one sentence, from its result alone; ``gpusim explain`` simulates for more."""
 
 from typing import Final
 
@@ -15,13 +15,13 @@ _OLDER: Final = "latency"
 
 def verdict(result: Result, use: Use) -> str:
     """
-    Return what limits a run, in one sentence.
+    Return the main limit of a run, in one sentence.
 
     SMs without work, a nearly empty last wave, and padding come first: they slow a kernel however busy a resource is.
 
     Args:
         result: The run.
-        use: How much of its machine it used.
+        use: The run's use of its machine.
     """
     parts = []
     if use.idle_sms > use.sms * _MOST:
@@ -38,7 +38,7 @@ def verdict(result: Result, use: Use) -> str:
 
 
 def _limit(result: Result) -> str:
-    """Return the resource that bounds the run, or else what warps wait for longest."""
+    """Return the resource that bounds the run, or else the longest wait of warps."""
     bound = result.bound
     if not bound.get("stall") and bound["resource"] not in {NOTHING, _OLDER}:
         time = "time that SMs are active" if bound.get("of_active") else "time"

@@ -28,7 +28,7 @@ def run_data(
         words: Description of its scenario.
         machine: The machine that was simulated.
         pictures: Accesses to shared memory, the worst first.
-        trust: How far its time can be trusted, in words; empty if that is not known.
+        trust: Expected error of the run's time, in words; empty if it is not known.
     """
     use = use_of(result, machine)
     return {
