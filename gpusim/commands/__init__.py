@@ -1,7 +1,7 @@
 """
-What each command of the command line does: one call after another into the rooms, and the answer on stdout.
+The commands of the command line: each calls functions of the rooms, and prints the answer to stdout.
 
-Its face is one module for each command, which ``gpusim.cli`` imports when that command runs. What a command takes
-stands in the module of the same name in the inner room of options. It never computes what a room could be asked, and no
-room imports it.
+The interface is one module for each command, which ``gpusim.cli`` imports when the command runs. A command's options
+are in the module of the same name in the inner room of options. The room never computes what another room can answer,
+and no room imports it.
 """

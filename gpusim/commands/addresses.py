@@ -54,7 +54,7 @@ def print_addresses(options: AddressesOptions) -> None:
 
 
 def _header(lines: Events) -> list[str]:
-    """Return a comment about each kind of event, in the order in which they come."""
+    """Return a comment about each kind of event, in the order in which the kinds first occur."""
     words = dict.fromkeys(str(event[0]) for event in lines)
     return [f"# {word}" + (f": {', '.join(EVENT_FIELDS[word])}" if EVENT_FIELDS[word] else "") for word in words]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def calibrate_machine(options: CalibrateOptions) -> None:
     """
-    Measure, or read what was measured, and print the derived figures. Write them into a machine file if one is given.
+    Measure, or read earlier measurements, and print the derived figures; write them to a machine file, if given.
 
     Raises:
         CannotRun: CuPy or a GPU is missing, a benchmark failed, or a file cannot be read or written.

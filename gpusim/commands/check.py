@@ -44,8 +44,8 @@ def check_scenarios(options: CheckOptions) -> int:
     """
     Check every file; without files, every scenario that is recorded and not held out.
 
-    Each answer is printed, and kept if ``out`` is given, as soon as it is there. If a file fails, the error goes to
-    stderr and the others are still checked.
+    Each answer is printed as soon as it is known, and written to ``out`` if that is given. If a file fails, the error
+    goes to stderr and the other files are still checked.
 
     Returns:
         The highest exit code of any file; 3 means that figures differ which must be equal.
@@ -127,7 +127,7 @@ def _check_one(file: str, options: CheckOptions, kept: AnswersFile | None, *, qu
 
 
 def _asked(file: str, scenario: Scenario, record: Path | None, options: CheckOptions) -> dict[str, Any]:
-    """Return all that an answer depends on."""
+    """Return the data that identifies the question of an answer."""
     return {
         "file": file,
         "scenario_sha256": scenario.digest(),
@@ -162,9 +162,9 @@ def simulated(scenario: Scenario) -> tuple[dict[str, Result], Timeline | None]:
     """
     Simulate a scenario with each available stream.
 
-    A compiled stream is of the build that was measured. It needs a compiler or a shipped stream; without both, and
-    where the compiler's code cannot be followed, it is left out with a line on stderr. A kernel whose mma.sync is
-    emulated is not simulated in time (D27); its numbers, trace and other counts are still checked.
+    The compiled stream belongs to the measured build. Without a compiler and a shipped stream, or if the compiler's
+    code cannot be lowered, it is omitted with a line on stderr. A kernel whose mma.sync is emulated is not simulated in
+    time (D27); its numbers, trace and other counts are still checked.
 
     Returns:
         Results by the origin of their stream, and the timeline of the last one.
@@ -250,7 +250,7 @@ def counts_of(scenario: Scenario) -> Counts:
 
 
 def latitude_of(scenario: Scenario) -> Latitude:
-    """Return the function that says why a count of the scenario may differ from the hardware's."""
+    """Return the function that gives the reason why a count of the scenario may differ from the hardware's."""
     return partial(family_of(scenario).latitudes.latitude, scenario)
 
 

@@ -1,4 +1,4 @@
-"""``gpusim compare``: sets runs, scenarios and profiles beside each other, with what differs and what that did."""
+"""``gpusim compare``: compares runs, scenarios and profiles: their differences, and the effects on all figures."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -29,12 +29,12 @@ LEAST_STALL = 0.01
 """Least share of a stall reason that is printed."""
 
 MOST_FIGURES = 16
-"""Figures of machines that are printed; those that a user has set, come first."""
+"""Largest number of machine figures that are printed. Figures that a user has set come first."""
 
 
 def compare_sides(options: CompareOptions) -> None:
     """
-    Print what differs between sides, and what that did.
+    Print the differences between sides, and their effects.
 
     Raises:
         BadInput: There are too few sides, ``--set`` is given with several, or a side is nothing that can be compared.
@@ -77,7 +77,7 @@ def _sides(texts: Sequence[str], options: CompareOptions) -> list[ComparedSide]:
 
 
 def _alike(text: str, side: ComparedSide, changed: ComparedSide, options: CompareOptions) -> ComparedSide:
-    """Return a side with estimated streams where those of the other one could not be compiled."""
+    """Return a side with estimated streams if the streams of the other side could not be compiled."""
     if side.kind != "scenario" or not side.result or not changed.result or side.result.stream == changed.result.stream:
         return side
     progress(f"simulating {side.name} again, with estimated streams as well")
@@ -190,7 +190,7 @@ def _row(metric: Metric, *, several: bool) -> tuple[str, ...]:
 
 
 def _is_shown(metric: Metric) -> bool:
-    """Leave out what is zero everywhere, and small stall reasons."""
+    """Return whether a figure is printed: it is not zero in all sides, and no small stall reason."""
     least = LEAST_STALL if metric.unit == "share" else 0
     return any(value is not None and abs(value) > least for value in metric.values)
 

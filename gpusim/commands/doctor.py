@@ -1,4 +1,4 @@
-"""``gpusim doctor``: lists the packages and tools on this machine, and what to install for those that are absent."""
+"""``gpusim doctor``: lists the packages and tools on this machine, and how to install the absent ones."""
 
 import platform
 from dataclasses import asdict
@@ -26,7 +26,7 @@ def print_findings(options: DoctorOptions) -> None:
 
 
 def findings() -> tuple[Finding, ...]:
-    """Return the findings: gpusim and its packages, then what runs on a GPU need."""
+    """Return the findings: gpusim and its packages, then the tools that runs on a GPU need."""
     simulating = "simulating"
     return (
         Finding("gpusim", __version__, simulating, "pip install gpusim"),

@@ -1,4 +1,4 @@
-"""``gpusim explain``: says what bounds a kernel, where the machine's time goes, and what would help."""
+"""``gpusim explain``: prints a kernel's bound, the division of the machine's time, and helpful changes."""
 
 from pathlib import Path
 

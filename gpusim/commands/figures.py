@@ -9,7 +9,7 @@ from gpusim.results.whole_file import refuse_taken
 from gpusim.verbs.pictures import draw_picture, write_trace
 
 LARGE_REPORT = 2_000_000
-"""Size up to which a report is easily passed on; a larger one is written all the same, and said."""
+"""Size of a report above which a line on stderr states it. Larger reports are hard to pass on."""
 
 
 def plot(options: PlotOptions) -> None:

@@ -1,4 +1,4 @@
-"""``gpusim layout``: prints and draws a layout's banks and what accesses cost, and finds layouts without conflicts."""
+"""``gpusim layout``: prints and draws a layout's banks and the cost of accesses; finds conflict-free layouts."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""``gpusim machine``: lists the machines that ship, or shows one: its figures by kind, and what was recorded on it."""
+"""``gpusim machine``: lists the shipped machines, or shows one: its figures by kind, and its records."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -110,7 +110,7 @@ def _validation(report: MachineReport) -> str:
 
 
 def _table(figures: Sequence[FigureRecord]) -> Iterator[str]:
-    """Yield a line for each figure, and more where its words do not fit."""
+    """Yield the lines of each figure; words that do not fit go to further lines."""
     cells = [("key", "value", "unit"), *((figure.key, _number(figure.value), figure.unit) for figure in figures)]
     lines = list(_columns(cells, left=1))
     left = max(map(len, lines)) + 2
@@ -126,7 +126,7 @@ def _number(value: int | bool | tuple[int, ...]) -> str:
 
 
 def _words(figure: FigureRecord) -> str:
-    """Return where a figure comes from: its source, the place in it, why it was assumed, and what it was fitted on."""
+    """Return the origin of a figure: its source, the place in it, the reason to assume it, and its fitting data."""
     place = ", ".join(part for part in (figure.source, figure.at) if part)
     fitted = f"fitted on {', '.join(figure.fitted_on)}" if figure.fitted_on else ""
     return "; ".join(part for part in (place, figure.why, fitted) if part)

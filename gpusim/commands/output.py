@@ -19,10 +19,10 @@ PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 
 def open_missing_streams() -> None:
     """
-    Put something in the place of a standard stream that was closed when the process began.
+    Replace standard streams that were closed when the process began.
 
-    What is written to stdout fails then, as to a full disk, and what is written to stderr is dropped. Their numbers are
-    taken, so that no file that is opened later gets what libraries print.
+    Writes to such a stdout fail, as to a full disk; writes to such a stderr are dropped. The replacements occupy the
+    streams' file descriptors, so that the output of libraries cannot go to a file that is opened later.
     """
     for number in range(3):
         try:
@@ -36,7 +36,7 @@ def open_missing_streams() -> None:
 
 
 def finish_stdout() -> None:
-    """Drop what stdout does not take, which Python would write again, and complain about, at its end."""
+    """Drop output that stdout refuses. Otherwise Python would write it again at exit, and print an error."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def answering() -> Iterator[None]:
     Print an answer within the block.
 
     Raises:
-        BrokenPipeError: The reader of stdout has left, who needs no message.
+        BrokenPipeError: The reader of stdout has left, and needs no message.
         CannotRun: Stdout takes no answer for another reason.
     """
     try:
@@ -68,13 +68,13 @@ def print_json(data: Any, *, indent: int | None = 1) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print an answer as text; in each line, what would steer a terminal is escaped."""
+    """Print an answer as text. Control characters in its lines are escaped."""
     with answering():
         typer.echo("\n".join(map(printable, text.rstrip("\n").split("\n"))))
 
 
 def progress(message: str) -> None:
-    """Print one line of progress. A stderr that takes none ends no command."""
+    """Print one line of progress. If stderr refuses it, the command continues."""
     _tell(one_line(message))
 
 
@@ -96,7 +96,7 @@ def one_line(message: str) -> str:
 @contextmanager
 def written(path: Path, *, force: bool, follow: bool = True) -> Iterator[Path]:
     """
-    Yield a name to write a file to; arguments and law are those of ``written_for_user``.
+    Yield a name to write a file to; arguments and rule are those of ``written_for_user``.
 
     Raises:
         BadInput: Something is there, and may not be replaced.

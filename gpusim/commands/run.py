@@ -72,7 +72,7 @@ def run_scenarios(options: RunOptions) -> int:
 
 class _Answers:
     """
-    What became of each file.
+    The outcome of each file.
 
     Attributes:
         worst: The highest exit code of any file.
@@ -87,7 +87,7 @@ class _Answers:
         self._files = files
 
     def refuse(self, number: int, error: GpusimError) -> None:
-        """Note that a file failed, and say so."""
+        """Record that a file failed, and print the error."""
         complain(str(error))
         self.worst = max(self.worst, error.exit_code)
         if not isinstance(error, CheckFailed):

@@ -1,4 +1,4 @@
-"""``gpusim stalls``: says what each stall reason means and what helps; of a run, those that it has, with shares."""
+"""``gpusim stalls``: explains stall reasons and remedies: all, or those of a run with their shares."""
 
 from textwrap import wrap
 

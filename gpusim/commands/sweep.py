@@ -29,7 +29,7 @@ SHOWN: Final = 10
 
 def sweep_scenario(options: SweepOptions) -> None:
     """
-    Sweep a scenario, and print where the table lies and the fastest points.
+    Sweep a scenario, and print the path of the table and the fastest points.
 
     Raises:
         BadInput: The scenario's file is missing, an axis is wrong, the folder holds another sweep, or every point was
@@ -134,7 +134,7 @@ def _kept(out: Path) -> str:
 
 
 def _text(found: Sweep) -> str:
-    """Return where the table lies, and the fastest points as a table."""
+    """Return the path of the table, and the fastest points, as text."""
     refused = f", {found.refused} refused" if found.refused else ""
     lines = [f"{found.table}: {len(found.rows)} points{refused}"]
     ranked = sorted((row for row in found.rows if "error" not in row), key=lambda row: row["time_us"])

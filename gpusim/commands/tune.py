@@ -45,7 +45,7 @@ def tune_scenario(options: TuneOptions) -> None:
 
 
 def tuning_text(found: Tuning, top: int) -> str:
-    """Return a tuning as text: what was tried, the best configurations with reasons, and the scenario's own kernel."""
+    """Return a tuning as text: counts of tried configurations, the best ones with reasons, and the own kernel."""
     lines = [_tried(found), *found.notes, ""]
     columns = ["", "configuration", "cycles", "time us", "TFLOP/s", "bound"]
     measured = any(one.measured_cycles is not None for one in found.ranking)

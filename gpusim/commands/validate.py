@@ -1,4 +1,4 @@
-"""``gpusim validate``: how far simulated figures are from all recorded ones, as tables, JSON and a picture."""
+"""``gpusim validate``: shows the errors of simulated figures against all records, as tables, JSON and a picture."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def validate_records(options: ValidateOptions) -> None:
 
 
 def as_data(answer: "Validation") -> dict[str, Any]:
-    """Return a validation as plain data; figures are (measured, simulated). What tells pairs of kernels is left out."""
+    """Return a validation as plain data, without pairs of kernels. Figures are (measured, simulated)."""
     data = asdict(answer)
     for row in data["rows"]:
         del row["alike"]
@@ -101,7 +101,7 @@ def _json_text(data: dict[str, Any]) -> str:
 
 
 def _draw(answer: "Validation", path: Path) -> None:
-    """Draw a point for each kernel: with its compiled stream where it has one, else with its estimated one."""
+    """Draw a point for each kernel, of its compiled stream if it has one, else of its estimated stream."""
     best = {one.name: one for stream in ("estimated", "compiled") for one in answer.rows if one.stream == stream}
     points = [
         CorrelationPoint(_group(one.groups["kind"], one.stream), *one.figures["elapsed"])

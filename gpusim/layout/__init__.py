@@ -1,9 +1,10 @@
 """
 The place of each element of an operand in shared memory, and the banks of a warp's addresses.
 
-Its face is ``describe_layout`` and ``search_layout``, which answer for a named layout and named accesses;
+The interface is ``describe_layout`` and ``search_layout``, which answer for a named layout and named accesses;
 ``find_conflict_free`` for accesses made of arrays; ``access_wavefronts`` and ``conflict_groups`` for bare addresses;
-``shared_layout`` and CuTe's ``Layout`` and ``Swizzle``. It never knows which lane of a kernel makes an access, or when.
+``shared_layout`` and CuTe's ``Layout`` and ``Swizzle``. The room never knows which lane of a kernel makes an access, or
+when.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
 """
 Machines: one TOML file per GPU, every figure with its source, and the frozen spec it loads into.
 
-Its face is ``load_machine``, ``Machine`` and ``ctas_per_sm``. It never knows a kernel, except for the registers and the
-shared memory that one CTA takes.
+The interface is ``load_machine``, ``Machine`` and ``ctas_per_sm``. The room never knows a kernel, except for the
+registers and the shared memory that one CTA takes.
 """
 
 from gpusim.machine.figure import FigureRecord

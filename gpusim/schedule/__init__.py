@@ -1,6 +1,6 @@
 """
 The order of the ops of a CTA, and the address of every lane for every op: the one schedule that all executors run.
 
-Its face is ``Program`` and its ops, ``KernelSchedule``, ``Lanes``, exact counts, and ``find_hazards``. It never knows
-the duration of an op or the data.
+The interface is ``Program`` and its ops, ``KernelSchedule``, ``Lanes``, exact counts, and ``find_hazards``. The room
+never knows the duration of an op or the data.
 """

@@ -1,6 +1,6 @@
 """
 Stamped kernels: the timeline builds of tile kernels, measured with cold caches and simulated with their stamps.
 
-Its face is ``StampedTileKernel`` (the build for simulation in time), ``measure`` and ``launch`` (on a GPU), and
-``page`` (the report). It never changes a stream: what a stamp costs is the simulated SM's affair.
+The interface is ``StampedTileKernel`` (the build for simulation in time), ``measure`` and ``launch`` (on a GPU), and
+``page`` (the report). The room never changes a stream: what a stamp costs is the simulated SM's affair.
 """

@@ -1,7 +1,7 @@
 """
 Machine code of sm_75 to sm_90: read from a cubin, decoded, and executed for one warp.
 
-Its face is ``read_cubin``, ``decode``, ``run_warp`` and ``unit_of``. It never knows a scenario, a schedule or a tile,
-and decodes any kernel. It refuses, by name, an unknown opcode, an unknown bit of an opcode, and a form that it does not
-execute.
+The interface is ``read_cubin``, ``decode``, ``run_warp`` and ``unit_of``. The room never knows a scenario, a schedule
+or a tile, and decodes any kernel. It refuses, by name, an unknown opcode, an unknown bit of an opcode, and a form that
+it does not execute.
 """

@@ -1,9 +1,9 @@
 """
 The frozen description of one GPU that a machine file loads into: a class for each of the file's tables.
 
-Its face is ``Machine`` and the classes that other rooms name. A module has the name of its table, and has the tables
-within that, too. A field states a figure once: name, type, unit, bounds and meaning. It never has a value, which
-machine files alone state.
+The interface is ``Machine`` and the classes that other rooms name. A module has the name of its table, and has the
+tables within that, too. A field states a figure once: name, type, unit, bounds and meaning. The room never has a value,
+which machine files alone state.
 """
 
 from gpusim.machine.spec.dram import DramLateSpec, DramSpec

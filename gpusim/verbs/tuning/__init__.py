@@ -1,6 +1,6 @@
 """
 The parts of a tuning: candidates, their lower bounds, the search among too many candidates, and reasons.
 
-Its face is ``candidates_of``, ``searched`` and ``why_faster``, which the verb tune joins. The family says which
+The interface is ``candidates_of``, ``searched`` and ``why_faster``, which the verb tune joins. The family says which
 kernels can be compiled; this room never measures one.
 """

@@ -1,5 +1,5 @@
 """
 Lowers attention programs to instructions, by stated estimates or from machine code.
 
-The interface is ``stream``, which lowers a whole CTA. The room does not know when an instruction is issued.
+The interface is ``stream``, which lowers a whole CTA. The room never knows when an instruction is issued.
 """

@@ -1,5 +1,6 @@
 """
 What the gradient of a convolution to its activation asks of a tile kernel: its problem and its analytic iterators.
 
-Its face is ``problem.Conv2dDgradProblem``. It knows the walk that all convolutions share, and never another operator.
+The interface is ``problem.Conv2dDgradProblem``. The room knows the walk that all convolutions share, and never another
+operator.
 """

@@ -1,6 +1,6 @@
 """
 What a forward convolution asks of a tile kernel: its problem and its global iterators, analytic and optimized.
 
-Its face is ``problem.Conv2dFpropProblem``, and ``IMPLICIT_GEMM``, with which CUTLASS's own kernel is launched. It knows
-the walk that all convolutions share, and never another operator.
+The interface is ``problem.Conv2dFpropProblem``, and ``IMPLICIT_GEMM``, with which CUTLASS's own kernel is launched. The
+room knows the walk that all convolutions share, and never another operator.
 """

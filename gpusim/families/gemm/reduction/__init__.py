@@ -1,6 +1,6 @@
 """
 The second kernel of a parallel split-K, which sums the slices' partial results into the output.
 
-Its face is one kernel for each stage: ``ReductionKernel`` as a schedule, ``TimedReduction`` in time, ``Reduction`` on
-real data, ``specialise_reduction`` for CUDA. It never knows how the partial sums were made.
+The interface is one kernel for each stage: ``ReductionKernel`` as a schedule, ``TimedReduction`` in time, ``Reduction``
+on real data, ``specialise_reduction`` for CUDA. The room never knows how the partial sums were made.
 """
