@@ -12,6 +12,9 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 
 OperandT = TypeVar("OperandT")
 
+BRANCHES_OF_REGISTERS = frozenset({"BRX", "CALL", "RET"})
+"""Opcodes whose target is the sum of a register and an address. The text has a blank between them."""
+
 NO_BARRIER = 7
 """Value of the control field's read or write scoreboard that means none."""
 
@@ -99,6 +102,8 @@ class Sass:
         """Guard, mnemonic and operands, as a disassembler writes them."""
         guard = "" if self.guard == Predicate(PT, self.guard.uniform) else f"@{self.guard} "
         listed = ", ".join(str(self.operands[role]) for role in self.shown)
+        if self.name in BRANCHES_OF_REGISTERS:
+            listed = listed.replace(", ", " ")
         return f"{guard}{self.mnemonic}{' ' if listed else ''}{listed}"
 
     def __str__(self) -> str:
@@ -156,7 +161,7 @@ def decode_word(word: int, address: int, architecture: int) -> Sass:
     """
     try:
         operation = decode_operation(word, address, architecture)
-    except (UnknownOpcode, IndexError) as error:
+    except (UnknownOpcode, LookupError) as error:
         what = str(error) if isinstance(error, UnknownOpcode) else "the value of a field is not known"
         raise Unsupported(f"text {address:#06x}: {what} (word {word:032x})") from error
     guard = Predicate(word >> 12 & 7, operation.uniform, bool(word >> 15 & 1))

@@ -442,7 +442,7 @@ CONTROL: dict[str, Callable[[_Emulation, int, Sass, BoolArray], int | None]] = {
 ACCESS: dict[str, Callable[[_Emulation, int, Sass, BoolArray], None]] = {
     "LDGSTS": _Emulation.copy,
     **dict.fromkeys(("LDG", "LD", "LDS", "ATOMG"), _Emulation.load),
-    **dict.fromkeys(("LDSM", "STS", "STG", "RED", "ATOMS"), _Emulation.access),
+    **dict.fromkeys(("LDSM", "STS", "STG", "RED", "REDG", "ATOMS"), _Emulation.access),
     "LDL": _Emulation.load_local,
     "STL": _Emulation.store_local,
     **dict.fromkeys(("LDC", "ULDC"), _Emulation.load_constant),

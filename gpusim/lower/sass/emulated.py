@@ -27,7 +27,7 @@ MODIFIERS: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(("IMNMX", "VIMNMX", "VIADDMNMX"), frozenset({"U32"})),
     **dict.fromkeys(("FLO", "UFLO"), frozenset({"U32", "SH"})),
     **dict.fromkeys(("LDG", "LD", "STG"), _GLOBAL),
-    **dict.fromkeys(("ATOMG", "RED"), _ATOMIC | _ORDER | _CACHE),
+    **dict.fromkeys(("ATOMG", "RED", "REDG"), _ATOMIC | _ORDER | _CACHE),
     "ATOMS": _ATOMIC,
     "LDS": _WORDS | _NARROW | {"U"},
     "STS": _WORDS | _NARROW,
@@ -45,6 +45,7 @@ MODIFIERS: Final[dict[str, frozenset[str]]] = {
     "F2F": frozenset({"F16", "BF16", "F32", "FTZ", "RM", "RP", "RZ"}),
     "MUFU": frozenset({"COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH"}),
     "DEPBAR": frozenset({"LE"}),
+    "WARPSYNC": frozenset({"ALL"}),
     **dict.fromkeys(("MOV", "UMOV", "SEL", "USEL", "VIADD", "IABS", "R2UR", "S2R", "S2UR", "EXIT"), frozenset()),
     **dict.fromkeys(("POPC", "UPOPC", "BREV", "UBREV", "BSSY", "BSYNC", "BREAK", "R2P"), frozenset()),
 }
@@ -70,6 +71,8 @@ def require_emulated(sass: Sass) -> None:
             raise refused(sass, f"modifier {modifier} is not emulated")
     if sass.name == "ATOMS" and sass.operand("d", Register).number != RZ:
         raise refused(sass, "a shared atomic that returns what was there is not emulated")
+    if sass.name == "CALL" and "a" in sass.operands:
+        raise refused(sass, "a call of a function in a register is not emulated")
     if sass.name == "WARPSYNC" and "ALL" not in sass.modifiers and sass.operand("k", Immediate).value != WHOLE_MASK:
         raise refused(sass, "only a WARPSYNC of all lanes is emulated")
 

@@ -125,7 +125,7 @@ class Constant:
 
     def __str__(self) -> str:
         inside = hex(self.offset)
-        if self.index is not None and self.index.number != RZ:
+        if self.index is not None and (self.index.number != RZ or not self.offset):
             inside = str(self.index) + (f"+{inside}" if self.offset else "")
         name = f"c[{self.bank:#x}][{inside}]"
         return self.sign + (f"|{name}|" if self.absolute else name) + self.suffix
@@ -166,12 +166,19 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class CodeAddress:
-    """The byte address of an instruction within the kernel's text."""
+    """
+    The byte address of an instruction within the kernel's text.
+
+    Attributes:
+        address: The address.
+        shown_from: Address that the text subtracts.
+    """
 
     address: int
+    shown_from: int = 0
 
     def __str__(self) -> str:
-        return hex(self.address)
+        return hex(self.address - self.shown_from)
 
 
 @dataclass(frozen=True, slots=True)

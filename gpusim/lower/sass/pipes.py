@@ -28,7 +28,7 @@ XU = frozenset(
         *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
         # Memory instructions that the schedule does not name: semaphores, alpha given by a pointer. [assumed] Their
         # scoreboards are held for the latency of an XU result; their load on the memory pipeline is not modelled.
-        *("LD", "ATOMG", "RED"),
+        *("LD", "ATOMG", "RED", "REDG"),
         # These go through the MIO, as S2UR and SHFL between ops do; ``sim.decode`` has their latencies.
         *("LDL", "STL", "S2R"),
     }

@@ -11,6 +11,9 @@ class UnknownOpcode(Exception):
     """The opcode of an instruction word, or the value of one of its fields, is not known."""
 
 
+FIRST_HOPPER = 90
+"""Compute capability from which some opcodes have other fields, as 10 * major + minor."""
+
 OPERATION_BITS = range(16, 105)
 """Bits of an instruction's modifiers and operands. The opcode and the guard are below, the control field above."""
 

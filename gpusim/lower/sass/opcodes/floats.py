@@ -1,8 +1,8 @@
 """The regular opcodes of f32 and f64, and of conversions between formats."""
 
-from gpusim.lower.sass.opcodes.regular import COMBINATIONS, NO_C, Arithmetic, second_source
+from gpusim.lower.sass.opcodes.regular import COMBINATIONS, IMMEDIATES, NO_C, Arithmetic, second_source
 from gpusim.lower.sass.operands import RZ
-from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
+from gpusim.lower.sass.words import FIRST_HOPPER, UnknownOpcode, Word, optional, when
 
 FLOAT_COMPARISONS = (
     *("F", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM"),
@@ -11,8 +11,12 @@ FLOAT_COMPARISONS = (
 DOUBLE_COMPARISONS = ("MIN", *FLOAT_COMPARISONS[1:-1], "MAX")
 ROUNDINGS = ("", "RM", "RP", "RZ")
 INTEGER_ROUNDINGS = ("", "FLOOR", "CEIL", "TRUNC")
-FORMATS = ("INVALID0", "F16", "F32", "F64", "BF16", "INVALID5", "INVALID6", "INVALID7")
+FORMATS = {1: "F16", 2: "F32", 3: "F64", 4: "BF16"}
+"""Formats of floating-point numbers in conversions."""
+
 INTEGER_BITS = ("8", "16", "32", "64")
+WORD_SIZE = 2
+HALF_FORMATS = ("F16", "BF16")
 
 
 def _rounding(w: Word) -> list[str]:
@@ -56,33 +60,81 @@ def _float(w: Word) -> list[str]:
     return [*_flushed(w), *_rounding(w), *when(w.flag(77), "SAT")]
 
 
+PACKINGS = {0: "PACK_AB", 1: "MERGE_C", 2: "UNPACK_B", 4: "UNPACK_B_MERGE_C", 5: "PACK_AB_MERGE_C"}
+"""What F2FP does with its sources, by bits 78, 89 and 90. Before sm_89 only the first two exist."""
+
+PACKED_SOURCES = {
+    "PACK_AB": "d a b",
+    "MERGE_C": "d b c",
+    "UNPACK_B": "d b",
+    "UNPACK_B_MERGE_C": "d b c",
+    "PACK_AB_MERGE_C": "d a b c",
+}
+PACKED_FORMATS = {0: "F16", 1: "BF16", 3: "TF32", 4: "E5M2", 5: "E4M3"}
+"""Formats of F2FP's result by bits 76, 86 and 87."""
+
+UNPACKED_FORMATS = ("F32", "F16", "E5M2", "E4M3")
+"""Formats of F2FP's sources by bits 73 and 74, from sm_89 on."""
+
+
+def _packing(w: Word) -> str:
+    wide = w.bits(89, 2) if w.architecture >= 89 else 0
+    packing = PACKINGS.get(w.bits(78, 1) | wide << 1)
+    if packing is None:
+        raise UnknownOpcode("F2FP with this packing is not known")
+    return packing
+
+
+def _fadd(w: Word) -> list[str]:
+    return [*_ftz(w), *_rounding(w), *when(w.flag(77), "SAT")]
+
+
 def _f2fp(w: Word) -> list[str]:
     """Return the modifiers of F2FP. From sm_89 on they name both formats."""
-    what = "MERGE_C" if w.flag(78) else "PACK_AB"
     limits = [*when(w.flag(77), "SATFINITE"), *when(w.flag(75), "RELU")]
     rounding = {0: [], 3: ["RZ"]}.get(w.bits(79, 2))
     if rounding is None:
         raise UnknownOpcode(f"F2FP rounding {w.bits(79, 2)} is not known")
-    bf16 = w.flag(76)
-    formats = when(bf16, "BF16") if w.architecture < 89 else ["BF16" if bf16 else "F16", "F32"]
-    return [*limits, *formats, what, *rounding]
+    if w.architecture < 89:
+        return [*limits, *when(w.flag(76), "BF16"), _packing(w), *rounding]
+    result = PACKED_FORMATS.get(w.bits(76, 1) | w.bits(86, 2) << 1)
+    if result is None:
+        raise UnknownOpcode("F2FP to this format is not known")
+    return [*limits, result, UNPACKED_FORMATS[w.bits(73, 2)], _packing(w), *rounding]
 
 
 def _f2fp_roles(w: Word) -> str:
-    """Return the roles of F2FP, which packs a and b, or puts b beside a half of c."""
-    if not w.flag(78):
-        return "d a b"
-    if w.bits(24, 8) != RZ:
+    roles = PACKED_SOURCES[_packing(w)]
+    if "a" not in roles and w.bits(24, 8) != RZ:
         raise UnknownOpcode("F2FP.MERGE_C with a first source is not known")
-    return "d b c"
+    return roles
 
 
 def _f2f(w: Word) -> list[str]:
-    return [*_ftz(w), FORMATS[w.bits(75, 3)], FORMATS[w.bits(84, 3)], *_rounding(w)]
+    return [*_ftz(w), _format(w, 75), _source_format(w), *_rounding(w)]
+
+
+def _format(w: Word, low: int) -> str:
+    name = FORMATS.get(w.bits(low, 3))
+    if name is None:
+        raise UnknownOpcode(f"format {w.bits(low, 3)} of a conversion is not known")
+    return name
+
+
+def _source_format(w: Word) -> str:
+    """Return the format of a conversion's source. Only halves have an upper half, which bit 60 selects."""
+    name = _format(w, 84)
+    _require_half(w, name)
+    return name
+
+
+def _require_half(w: Word, name: str) -> None:
+    if w.bits(9, 3) not in IMMEDIATES and w.flag(60) and name not in HALF_FORMATS:
+        raise UnknownOpcode("the upper half of a source that is no half is not known")
 
 
 def _frnd(w: Word) -> list[str]:
-    name = FORMATS[w.bits(75, 3)]
+    name = _source_format(w)
     if w.bits(84, 3) != w.bits(75, 3):
         raise UnknownOpcode("FRND to another format is not known")
     return [*_ftz(w), *when(name != "F32", name), *optional(INTEGER_ROUNDINGS[w.bits(78, 2)])]
@@ -93,12 +145,12 @@ def _integer(w: Word, sign: int, size: int) -> str:
 
 
 def _i2f(w: Word) -> list[str]:
-    source, result = _integer(w, 74, 84), FORMATS[w.bits(75, 3)]
+    source, result = _integer(w, 74, 84), _format(w, 75)
     return [*when(result != "F32", result), *when(source != "S32", source), *_rounding(w)]
 
 
 def _f2i(w: Word) -> list[str]:
-    result, source = _integer(w, 72, 75), FORMATS[w.bits(84, 3)]
+    result, source = _integer(w, 72, 75), _source_format(w)
     return [
         *_ftz(w),
         *when(result != "S32", result),
@@ -109,6 +161,8 @@ def _f2i(w: Word) -> list[str]:
 
 
 def _i2fp(w: Word) -> list[str]:
+    if w.bits(84, 2) != WORD_SIZE or w.bits(78, 2) not in (0, 3):
+        raise UnknownOpcode("I2FP of this size or rounding is not known")
     return ["F32", _integer(w, 74, 84), *_rounding(w)]
 
 
@@ -121,9 +175,10 @@ MUFU = ("COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "T
 
 def _mufu(w: Word) -> list[str]:
     """Return function and format of MUFU. Up to sm_89 bit 73 says F16, on sm_90 bit 72 does and bit 73 says BF16."""
-    if w.architecture < 90:
-        return [MUFU[w.bits(74, 4)], *when(w.flag(73), "F16")]
-    return [MUFU[w.bits(74, 4)], *optional(("", "F16", "BF16", "INVALID3")[w.bits(72, 2)])]
+    hopper = ("", "F16", "BF16", "INVALID3")
+    name = hopper[w.bits(72, 2)] if w.architecture >= FIRST_HOPPER else "F16" if w.flag(73) else ""
+    _require_half(w, name)
+    return [MUFU[w.bits(74, 4)], *optional(name)]
 
 
 FLOAT_OPCODES: dict[int, Arithmetic] = {
@@ -132,7 +187,7 @@ FLOAT_OPCODES: dict[int, Arithmetic] = {
     0x00A: Arithmetic("FSET", "d a b x", _fset, "-", absolute=True, values="float"),
     0x00B: Arithmetic("FSETP", "p q a b x", _fsetp, "-", absolute=True, values="float"),
     0x020: Arithmetic("FMUL", "d a b", _scaled, "-", absolute=True, values="float"),
-    0x021: Arithmetic("FADD", second_source("d a b"), _float, "-", absolute=True, values="float", adder=True),
+    0x021: Arithmetic("FADD", second_source("d a b"), _fadd, "-", absolute=True, values="float", adder=True),
     0x023: Arithmetic("FFMA", "d a b c", _float, "-", absolute=True, values="float"),
     0x028: Arithmetic("DMUL", "d a b", _rounding, "-", absolute=True, values="double"),
     0x029: Arithmetic("DADD", "d a c", _rounding, "-", absolute=True, values="double"),

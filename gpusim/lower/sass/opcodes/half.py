@@ -2,23 +2,40 @@
 
 from gpusim.lower.sass.opcodes.floats import FLOAT_COMPARISONS
 from gpusim.lower.sass.opcodes.regular import COMBINATIONS, Arithmetic, ValueKind, second_source
-from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
+from gpusim.lower.sass.words import FIRST_HOPPER, UnknownOpcode, Word, optional, when
 
 BF16 = 85
 """Bit of a half opcode that says bf16."""
 
 
-def _format(w: Word) -> list[str]:
-    return optional(("", "F32", "BF16_V2", "INVALID3")[w.flag(78) | w.flag(BF16) << 1])
+def _format(w: Word, *, f32: bool = True, bf16: bool = True) -> list[str]:
+    """
+    Return the format of a half opcode: bit 78 says F32, bit 85 BF16.
+
+    Args:
+        w: The instruction.
+        f32: The opcode has the form F32.
+        bf16: The opcode has the form BF16.
+    """
+    return [*when(f32 and w.flag(78), "F32"), *when(bf16 and w.flag(BF16), "BF16_V2")]
 
 
-def _half(w: Word) -> list[str]:
+def _limits(w: Word) -> list[str]:
     flush = ("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1]
-    return [*_format(w), *optional(flush), *when(w.flag(77), "SAT")]
+    return [*optional(flush), *when(w.flag(77), "SAT")]
+
+
+def _hadd2(w: Word) -> list[str]:
+    return [*_format(w, bf16=w.architecture >= FIRST_HOPPER), *_limits(w)]
+
+
+def _hmul2(w: Word) -> list[str]:
+    hopper = w.architecture >= FIRST_HOPPER
+    return [*_format(w, f32=not hopper, bf16=hopper), *_limits(w)]
 
 
 def _hfma2(w: Word) -> list[str]:
-    return [*_half(w), *when(w.flag(79), "RELU")]
+    return [*_format(w), *_limits(w), *when(w.flag(79), "RELU")]
 
 
 def _hfma2_roles(w: Word) -> str:
@@ -27,12 +44,15 @@ def _hfma2_roles(w: Word) -> str:
 
 
 def _hfma2_mma(w: Word) -> list[str]:
-    return ["MMA", *_hfma2(w)]
+    """Return the modifiers of HFMA2.MMA, whose sources are whole pairs."""
+    if w.bits(74, 2) or w.bits(81, 2):
+        raise UnknownOpcode("HFMA2.MMA of one half is not known")
+    return ["MMA", *_format(w, f32=False, bf16=w.architecture >= FIRST_HOPPER), *_limits(w), *when(w.flag(79), "RELU")]
 
 
 def _hmnmx2(w: Word) -> list[str]:
     return [
-        *_format(w),
+        *_format(w, f32=w.architecture < FIRST_HOPPER),
         *when(w.flag(80), "FTZ"),
         *when(w.flag(81), "NAN"),
         *when(w.architecture >= 86 and w.flag(82), "XORSIGN"),
@@ -49,7 +69,7 @@ def _comparison(w: Word) -> list[str]:
 
 
 def _compares_bf16(w: Word) -> bool:
-    return w.architecture >= 90 and w.flag(65)
+    return w.architecture >= FIRST_HOPPER and w.flag(65)
 
 
 def _compared_values(w: Word) -> ValueKind:
@@ -81,15 +101,15 @@ def _hmma(w: Word) -> list[str]:
 def _dmma(w: Word) -> list[str]:
     if w.bits(75, 4):
         raise UnknownOpcode(f"DMMA shape {w.bits(75, 4)} is not known")
-    return ["884"]
+    return ["884" if w.architecture < FIRST_HOPPER else "8x8x4"]
 
 
 HALF_OPCODES: dict[int, Arithmetic] = {
     0x030: Arithmetic(
-        *("HADD2", second_source("d a b"), _half, "-"), absolute=True, values=_values, swizzled=True, adder=True
+        *("HADD2", second_source("d a b"), _hadd2, "-"), absolute=True, values=_values, swizzled=True, adder=True
     ),
     0x031: Arithmetic("HFMA2", _hfma2_roles, _hfma2, "-", absolute=True, values=_values, swizzled=True),
-    0x032: Arithmetic("HMUL2", "d a b", _half, "-", absolute=True, values=_values, swizzled=True),
+    0x032: Arithmetic("HMUL2", "d a b", _hmul2, "-", absolute=True, values=_values, swizzled=True),
     0x033: Arithmetic(
         *("HSET2", second_source("d a b x"), _hset2, "-"),
         absolute=True,

@@ -13,7 +13,7 @@ from gpusim.lower.sass.opcodes.regular import (
     Arithmetic,
 )
 from gpusim.lower.sass.operands import PT, RZ
-from gpusim.lower.sass.words import Modifiers, UnknownOpcode, Word, when
+from gpusim.lower.sass.words import Modifiers, UnknownOpcode, Word, optional, when
 
 COMPARISONS = ("F", "LT", "EQ", "LE", "GT", "NE", "GE", "T")
 
@@ -118,6 +118,11 @@ def _idp(w: Word) -> list[str]:
     return [*kind, ("S" if w.flag(73) else "U") + first, "S8" if w.flag(74) else "U8"]
 
 
+def _packed(w: Word) -> list[str]:
+    """Return the type of an extreme: one 32-bit integer, or two of 16 bits."""
+    return [*optional(("U32", "", "U16x2", "S16x2")[w.bits(72, 2)]), *when(w.flag(76), "RELU")]
+
+
 def _isetp_roles(w: Word) -> str:
     return "p q a b x z" if w.flag(72) else "p q a b x"
 
@@ -141,6 +146,7 @@ INTEGER_OPCODES: dict[int, Arithmetic] = {
     0x014: Arithmetic("VABSDIFF", "d ?p a b c", _unsigned(73)),
     0x015: Arithmetic("VABSDIFF4", "d ?p a b c", _vabsdiff4),
     0x016: Arithmetic("PRMT", "d a b c", _prmt),
+    0x00F: Arithmetic("VIMNMX3", "d a b c x", _packed, values="signed"),
     0x017: Arithmetic("IMNMX", "d a b x", _unsigned(73), values="signed"),
     0x019: Arithmetic("SHF", "d a b c", _shf),
     0x01A: Arithmetic("SGXT", "d a b", _sgxt),
@@ -149,9 +155,9 @@ INTEGER_OPCODES: dict[int, Arithmetic] = {
     0x025: _product("IMAD", _multiply_roles, _long_multiply("WIDE")),
     0x026: Arithmetic("IDP", "d a b c", _idp, "-", signed_sources="c"),
     0x027: _product("IMAD", _multiply_roles, _long_multiply("HI")),
-    0x036: Arithmetic("VIADD", "d a b", sign="-"),
-    0x046: Arithmetic("VIADDMNMX", "d a b c x", _unsigned(72), "-", signed_sources="b"),
-    0x048: Arithmetic("VIMNMX", "d a b x", _unsigned(72), values="signed", idle=NO_PREDICATE | PT << 84),
+    0x036: Arithmetic("VIADD", "d a b", lambda w: when(w.flag(73), "16x2"), "-"),
+    0x046: Arithmetic("VIADDMNMX", "d a b c x", _packed, "-", signed_sources="b"),
+    0x048: Arithmetic("VIMNMX", "d a b x", _packed, values="signed", idle=NO_PREDICATE | PT << 84),
     0x082: Arithmetic("UMOV", "d b", uniform=True),
     0x087: Arithmetic("USEL", "d a b x", uniform=True),
     0x08C: Arithmetic("UISETP", _isetp_roles, _isetp, uniform=True, values="signed", idle=PT << 68),

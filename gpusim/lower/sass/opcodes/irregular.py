@@ -1,7 +1,8 @@
 """Defines opcodes that have fields of their own, and reads the fields that several of them share; names no opcode.
 
 Roles beyond those of ``opcodes.regular``: ``m`` memory address, ``s`` shared-memory address of a copy, ``t`` branch
-target, ``n`` special register, scoreboard or convergence barrier, ``v`` stored data.
+target, ``n`` special register, scoreboard or convergence barrier, ``v`` stored data. A compare and swap compares memory
+with ``v`` and stores ``w``. A branch with a register ``a`` goes to the register's value plus ``t``.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class Irregular:
         hidden: Roles of predicates that the text leaves out if they are always true.
         uniform: The guard is a uniform predicate.
         idle: Required value of the bits that only other forms of the opcode use.
+        hopper: Name of the opcode on sm_90, if it is another.
     """
 
     modifiers: Callable[[Word], list[str]]
@@ -32,6 +34,7 @@ class Irregular:
     hidden: str = ""
     uniform: bool = False
     idle: int = 0
+    hopper: str = ""
 
 
 def destination(w: Word) -> Register:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from gpusim.lower.sass.opcodes.irregular import plain
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
-from gpusim.lower.sass.words import Modifiers, Operation, UnknownOpcode, Word
+from gpusim.lower.sass.words import FIRST_HOPPER, Modifiers, Operation, UnknownOpcode, Word
 
 ValueKind: TypeAlias = Literal["integer", "signed", "float", "double", "halves", "bf16s"]
 Roles: TypeAlias = str | Callable[[Word], str]
@@ -193,6 +193,8 @@ def _half_selector(word: Word, entry: Arithmetic, low: int) -> str:
     if not entry.swizzled:
         return ""
     selected: str = ("", ".F32", ".H0_H0", ".H1_H1")[word.bits(SELECTOR_AT[low], 2)]
+    if selected == ".F32" and word.architecture >= FIRST_HOPPER:
+        raise UnknownOpcode("a pair of halves as one f32 is not known")
     return selected
 
 

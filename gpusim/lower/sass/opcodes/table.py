@@ -9,7 +9,7 @@ from gpusim.lower.sass.opcodes.memory import MEMORY_OPCODES
 from gpusim.lower.sass.opcodes.regular import decode_regular
 from gpusim.lower.sass.opcodes.warp import WARP_OPCODES
 from gpusim.lower.sass.operands import PT, RZ, Predicate, Register, SassOperand
-from gpusim.lower.sass.words import Operation, UnknownOpcode, Word
+from gpusim.lower.sass.words import FIRST_HOPPER, Operation, UnknownOpcode, Word
 
 IRREGULAR = {**MEMORY_OPCODES, **CONTROL_OPCODES, **WARP_OPCODES}
 """Irregular opcodes by bits 0 to 11."""
@@ -35,6 +35,8 @@ def decode_operation(value: int, address: int, architecture: int) -> Operation:
             raise UnknownOpcode(f"opcode {word.bits(0, 12):#05x} is not known")
         return operation
     name, fields = entry
+    if fields.hopper and architecture >= FIRST_HOPPER:
+        name = fields.hopper
     operands = fields.operands(word)
     modifiers = fields.modifiers(word)
     word.require_read(name, fields.idle)
@@ -45,8 +47,8 @@ def decode_operation(value: int, address: int, architecture: int) -> Operation:
 def _is_shown(word: Word, name: str, fields: Irregular, role: str, operand: SassOperand) -> bool:
     if role in fields.hidden:
         return not (isinstance(operand, Predicate) and operand.number == PT and not operand.inverted)
-    if name == "WARPSYNC":
-        return word.architecture < 90
+    if name == "MATCH" and role == "p":
+        return word.bits(79, 1) == 0
     if name in VOTES and role == "d":
         return not (isinstance(operand, Register) and operand.number == RZ)
     return True

@@ -6,6 +6,8 @@ from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
 
 SPECIAL = {
     0x00: "SR_LANEID",
+    0x02: "SR_VIRTCFG",
+    0x03: "SR_VIRTID",
     0x20: "SR_TID",
     0x21: "SR_TID.X",
     0x22: "SR_TID.Y",
@@ -14,17 +16,41 @@ SPECIAL = {
     0x26: "SR_CTAID.Y",
     0x27: "SR_CTAID.Z",
     0x28: "SR_NTID",
+    0x29: "SR_CirQueueIncrMinusOne",
+    0x2A: "SR_NLATC",
+    0x2C: "SR_SM_SPA_VERSION",
+    0x2E: "SR_LWINHI",
     0x2F: "SR_SWINHI",
-    0x43: "SR_VIRTUALSMID",
-    0x50: "SR_CLOCKLO",
-    0x51: "SR_CLOCKHI",
-    0x52: "SR_GLOBALTIMERLO",
+    0x30: "SR_SWINLO",
+    0x31: "SR_SWINSZ",
+    0x32: "SR_SMEMSZ",
+    0x33: "SR_SMEMBANKS",
+    0x34: "SR_LWINLO",
+    0x35: "SR_LWINSZ",
+    0x36: "SR_LMEMLOSZ",
+    0x37: "SR_LMEMHIOFF",
     0x38: "SR_EQMASK",
     0x39: "SR_LTMASK",
     0x3A: "SR_LEMASK",
     0x3B: "SR_GTMASK",
     0x3C: "SR_GEMASK",
+    0x3D: "SR_REGALLOC",
+    0x3E: "SR_BARRIERALLOC",
+    0x40: "SR_GLOBALERRORSTATUS",
+    0x42: "SR_WARPERRORSTATUS",
+    0x43: "SR_VIRTUALSMID",
+    0x44: "SR_VIRTUALENGINEID",
+    0x50: "SR_CLOCKLO",
+    0x51: "SR_CLOCKHI",
+    0x52: "SR_GLOBALTIMERLO",
+    0x53: "SR_GLOBALTIMERHI",
+    0x60: "SR_HWTASKID",
+    **{0x64 + 2 * at + high: f"SR_PM{'_HI' * high}{at}" for at in range(8) for high in (0, 1)},
+    0x86: "SR_WARPGROUP_INFO",
+    0x87: "SR_WARPGROUPID",
     0x88: "SR_CgaCtaId",
+    0x89: "SR_GpcLocalCgaId",
+    0x8B: "SR_CTARegPoolSz",
     0xFF: "SRZ",
 }
 """Special registers that kernels read, by number."""
@@ -70,7 +96,28 @@ def _vote(*, uniform: bool) -> Fields:
 
 
 def _to_uniform(w: Word) -> dict[str, SassOperand]:
-    return {"d": Register(w.bits(16, 6), uniform=True), "a": Register(w.bits(24, 8))}
+    return {"d": Register(w.bits(16, 6), uniform=True), "a": Register(w.bits(24, 8), reuse=w.flag(122))}
+
+
+REDUCED = ("", "OR", "XOR", "SUM", "MIN", "MAX", "INVALID6", "INVALID7")
+"""Operations of REDUX by bits 78 to 80. The text leaves out AND."""
+
+
+def _redux(w: Word) -> list[str]:
+    return [*optional(REDUCED[w.bits(78, 3)]), *when(w.flag(73), "S32")]
+
+
+def _match_modifiers(w: Word) -> list[str]:
+    return ["ANY" if w.flag(79) else "ALL", *when(w.flag(73), "U64")]
+
+
+def _match(w: Word) -> dict[str, SassOperand]:
+    """Return the operands of MATCH. ALL writes a predicate; the field of ANY holds PT."""
+    return {"p": predicate(w, 81), "d": destination(w), "a": Register(w.bits(24, 8))}
+
+
+def _elect(w: Word) -> dict[str, SassOperand]:
+    return {"p": predicate(w, 81), "d": Register(w.bits(16, 6), uniform=True), "x": predicate(w, 87, 90)}
 
 
 def _byte(w: Word) -> list[str]:
@@ -166,5 +213,11 @@ WARP_OPCODES: dict[int, tuple[str, Irregular]] = {
         (0x389, 0x589, 0x989, 0xF89),
         ("SHFL", Irregular(lambda w: [("IDX", "UP", "DOWN", "BFLY")[w.bits(58, 2)]], _shuffle)),
     ),
+    0x3A1: ("MATCH", Irregular(_match_modifiers, _match)),
+    0x3C4: (
+        "REDUX",
+        Irregular(_redux, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "a": Register(w.bits(24, 8))}),
+    ),
+    0x82F: ("ELECT", Irregular(plain, _elect)),
 }
 """Opcodes across lanes and of predicates and special registers, and irregular matrix opcodes, by bits 0 to 11."""

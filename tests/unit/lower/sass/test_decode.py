@@ -38,8 +38,8 @@ def test_every_instruction_reads_as_nvdisasm_writes_it(name):
 @pytest.mark.parametrize("architecture", [75, 80, 86, 89, 90])
 def test_every_form_of_every_opcode_reads_as_nvdisasm_writes_it(architecture):
     """
-    Each line has address, word and text of one form: an opcode with its modifiers and kinds of operands. nvcc 13.0
-    compiled the words, with -O3 and -G; cuobjdump 13.5 wrote the texts, with a blank after INF and NAN that is left out.
+    Each line has address, word and text of one form: an opcode with its modifiers and kinds of operands. The words are
+    code of nvcc 13.0 at -O3 and -G, the texts cuobjdump 13.5's, without its blank between INF or NAN and a comma.
     """
     lines = [line.split(" ", 2) for line in disassembly(f"opcodes_sm{architecture}")]
     decoded = [decode_word(int(word, 16), int(address, 16), architecture).text for address, word, _ in lines]

@@ -410,6 +410,17 @@ REFUSED = {
     "lanes of a WARPSYNC": (("WARPSYNC", {"k": Immediate(1)}), "only a WARPSYNC of all lanes is emulated"),
     "a 64-bit conversion": (("I2F.U64", {"d": r(2), "b": r(4)}), "I2F.U64 is not emulated"),
     "an operand that is not there": (("MOV", {"d": r(2)}), "this form is not emulated"),
+    "a call of a register": (
+        ("CALL.REL.NOINC", {"a": r(4), "t": CodeAddress(0)}),
+        "a call of a function in a register is not emulated",
+    ),
+    "a conversion to f64": (("F2F.F64.F32", {"d": r(2), "b": r(4)}), "modifier F64 is not emulated"),
+    "a function of halves": (("MUFU.RCP.F16", {"d": r(2), "b": r(4)}), "modifier F16 is not emulated"),
+    "a compare and swap": (
+        ("ATOMS.CAS", {"d": r(RZ), "m": Memory(r(RZ)), "v": r(4), "w": r(5)}),
+        "modifier CAS is not emulated",
+    ),
+    "half a warp": (("WARPSYNC.EXCLUSIVE", {"k": Immediate(2**32 - 1)}), "modifier EXCLUSIVE is not emulated"),
     "an opcode": (("BMSK", {"d": r(2)}), "BMSK is not emulated"),
 }
 

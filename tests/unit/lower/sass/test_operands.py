@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Memory, Predicate, Register
+from gpusim.lower.sass.operands import PT, RZ, URZ, CodeAddress, Constant, Immediate, Memory, Predicate, Register
 
 R4, UR6 = Register(4), Register(6, uniform=True)
 PAIR = {"wide": True}
@@ -23,7 +23,10 @@ WRITTEN = {
     "c[0x3][R4+0x10]": Constant(3, 0x10, R4),
     "c[0x3][R4]": Constant(3, 0, R4),
     "c[0x3][0x10]": Constant(3, 0x10, Register(RZ)),
-    "c[0x3][0x0]": Constant(3, 0, Register(RZ)),
+    "c[0x3][RZ]": Constant(3, 0, Register(RZ)),
+    "c[0x3][R4+-0x10]": Constant(3, -0x10, R4),
+    "0x120": CodeAddress(0x120),
+    "-0x10": CodeAddress(0x120, shown_from=0x130),
     "-c[0x0][R4+0x8]": Constant(0, 8, R4, sign="-"),
     "-c[0x0][0x8].H0_H0": Constant(0, 8, sign="-", suffix=".H0_H0"),
     "|c[0x0][0x8]|": Constant(0, 8, absolute=True),
