@@ -14,6 +14,14 @@ from gpusim.lower.sass.emulate import KNOWN_WORDS, STACK_POINTER_AT
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
 MOST_THREADS = 1024
+
+SHARED_WINDOW_AT = 0x1C
+"""
+Byte offset in constant bank 0 of the high word of shared memory's generic addresses, behind the low one, which is 0.
+
+Source: code that nvcc makes of a generic pointer to shared memory adds the 64 bits from 0x18 on.
+"""
+
 Dim = tuple[int, int, int]
 
 
@@ -83,6 +91,7 @@ def constant_bank(cubin: Cubin, launch: Launch, arguments: Sequence[bytes]) -> b
     bank = bytearray(cubin.constants)
     head = np.array([*launch.block, *launch.grid], dtype="<u4").tobytes()
     bank[: len(head)] = head
+    bank[SHARED_WINDOW_AT : SHARED_WINDOW_AT + WORD_BYTES] = core.SHARED_WINDOW.to_bytes(WORD_BYTES, "little")
     bank[STACK_POINTER_AT : STACK_POINTER_AT + WORD_BYTES] = cubin.local_bytes.to_bytes(WORD_BYTES, "little")
     for (offset, size), value in zip(cubin.parameters, arguments, strict=True):
         begin = cubin.parameters_at + offset
@@ -92,7 +101,7 @@ def constant_bank(cubin: Cubin, launch: Launch, arguments: Sequence[bytes]) -> b
 
 def unknown_words(cubin: Cubin) -> frozenset[int]:
     """Return the words of constant bank 0 that the driver fills and nobody knows."""
-    return frozenset(range(cubin.parameters_at // WORD_BYTES)) - KNOWN_WORDS
+    return frozenset(range(cubin.parameters_at // WORD_BYTES)) - KNOWN_WORDS - {SHARED_WINDOW_AT // WORD_BYTES}
 
 
 def special_words(launch: Launch) -> WordArray:

@@ -26,6 +26,8 @@ Extent: TypeAlias = int | Sequence[int]
 OPTIONS = ("-std=c++17", "-lineinfo")
 """Compiler options of a source, besides the target."""
 
+POINTER_BYTES = 8
+
 
 @dataclass(frozen=True, slots=True)
 class KernelRun:
@@ -122,16 +124,18 @@ class BoundKernel:
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
-        arrays = [
-            (f"argument {place}", given) for place, given in enumerate(arguments) if isinstance(given, np.ndarray)
-        ]
-        for name, array in arrays:
+        held = [(place, given) for place, given in enumerate(arguments) if isinstance(given, np.ndarray)]
+        for place, array in held:
+            if sizes[place] != POINTER_BYTES:
+                raise BadInput(f"argument {place} has {sizes[place]} bytes in the signature, an array takes 8")
             if not array.flags.writeable or not array.flags.c_contiguous:
-                raise BadInput(f"{self.cubin.kernel}: {name} must be a writeable array in C order")
-        image = image_of(arrays)
+                raise BadInput(f"{self.cubin.kernel}: argument {place} must be a writeable array in C order")
+        image = image_of([(f"argument {place}", array) for place, array in held])
         places = iter(image.allocations)
         values = [
-            next(places).address.to_bytes(8, "little") if isinstance(given, np.ndarray) else _scalar(given, size, place)
+            next(places).address.to_bytes(POINTER_BYTES, "little")
+            if isinstance(given, np.ndarray)
+            else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
         execution = Execution(self.cubin, self.launch, values, image, keeps=True)
@@ -139,7 +143,7 @@ class BoundKernel:
         try:
             count(counts, execution.rows, execution.run())
         finally:
-            for number, (_, array) in enumerate(arrays):
+            for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
         return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts)
 

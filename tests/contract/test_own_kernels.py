@@ -1,0 +1,81 @@
+"""
+Own kernels are executed from their machine code, for every target, and write what numpy says.
+
+The sources are tests/own/kernels, the machine code that of nvcc, kept in tests/own/cubins.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from own.build import TARGETS, cubin_of
+
+from gpusim.compiled.choice import asked_for
+from gpusim.errors import Unsupported
+from gpusim.execute.image import image_of
+from gpusim.execute.launch import Launch
+from gpusim.execute.run import Execution
+from gpusim.lab.own.compare import compare
+from gpusim.lab.own.contents import make_arguments
+from gpusim.lab.own.kernel import OwnKernel
+from gpusim.lab.own.table import OWN_KERNELS, own_kernel
+from gpusim.lower.sass.cubin import read_cubin
+
+REFUSED: dict[tuple[str, int], str] = {}
+"""Kernels and targets of which an instruction is refused by name."""
+
+EVERY = [(kernel, target) for target in TARGETS for kernel in OWN_KERNELS if kernel.needs <= target]
+FEW = ("saxpy", "divide", "sgemm_shared", "reduce_shuffle_float", "transpose_padded", "named_barriers", "interpreter")
+
+
+class Written(NamedTuple):
+    """The arguments of a launch, the arrays after it, and the warp instructions that it took."""
+
+    given: dict[str, Any]
+    arrays: dict[str, Any]
+    instructions: int
+
+
+def executed(kernel: OwnKernel, target: int) -> Written:
+    """Execute the small launch of a kernel."""
+    launch = kernel.launch("small")
+    given = make_arguments(launch)
+    arrays = [(name, value) for name, value in given.items() if isinstance(value, np.ndarray)]
+    image = image_of(arrays)
+    addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
+    values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
+    cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
+    execution = Execution(cubin, Launch(launch.grid, launch.block, launch.shared_bytes), values, image)
+    list(execution.run())
+    after = {
+        name: image.bytes_of(number).view(value.dtype).reshape(value.shape)
+        for number, (name, value) in enumerate(arrays)
+    }
+    return Written(given, after, execution.executed)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("kernel", "target"), EVERY, ids=[f"{one.name}-sm_{target}" for one, target in EVERY])
+def test_a_kernel_writes_what_numpy_says(kernel, target):
+    if (kernel.name, target) in REFUSED:
+        with pytest.raises(Unsupported, match=REFUSED[kernel.name, target]):
+            executed(kernel, target)
+        return
+
+    written = executed(kernel, target)
+
+    agreement = compare(kernel, written.given, written.arrays)
+    assert agreement.elements > 0
+    assert agreement.wrong == 0, agreement
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", FEW)
+def test_the_interpreted_core_writes_the_same_bytes_with_as_many_instructions(name):
+    compiled = executed(own_kernel(name), 80)
+    with asked_for("interpreted"):
+        interpreted = executed(own_kernel(name), 80)
+
+    assert interpreted.instructions == compiled.instructions
+    for array, values in compiled.arrays.items():
+        assert interpreted.arrays[array].tobytes() == values.tobytes()
