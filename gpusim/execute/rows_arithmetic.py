@@ -171,7 +171,7 @@ def _reverse(row: Row) -> None:
     _three(row, core.REVERSE)
 
 
-BYTE_SHIFTS: Final = {"": 0, "B1": 8, "B2": 16, "B3": 24}
+BYTE_SHIFTS: Final = {"": 0, "B1": 8, "B2": 16, "B3": 24, "H1": 16}
 
 
 def _pack_predicates(row: Row) -> None:

@@ -18,7 +18,7 @@ CACHING: Final = frozenset(
 
 SIZES: Final = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 SPACES: Final = {
-    **dict.fromkeys(("LDG", "STG", "ATOMG", "ATOM", "RED"), core.GLOBAL_SPACE),
+    **dict.fromkeys(("LDG", "STG", "ATOMG", "ATOM", "RED", "REDG"), core.GLOBAL_SPACE),
     **dict.fromkeys(("LDS", "STS", "ATOMS"), core.SHARED_SPACE),
     **dict.fromkeys(("LDL", "STL"), core.LOCAL_SPACE),
     **dict.fromkeys(("LD", "ST"), core.GENERIC_SPACE),
@@ -85,6 +85,12 @@ def _atomic(row: Row) -> None:
     row.kind(core.ATOMIC)
     _address(row)
     row.ignore(CACHING)
+    if row.has("POPC"):
+        # The lanes of one address are counted, and their number is added: one for each lane.
+        row.modifiers.clear()
+        row.set(OPERATION=0, NUMBER=0, SIZE=WORD_BYTES, FROM_C=row.words.immediate(1))
+        row.result()
+        return
     operation = 9 if row.has("CAS") else row.one_of(ATOMIC_OPERATIONS[:9])
     # The text of a float names its rounding too: F32.FTZ.RN.
     row.ignore(frozenset({"FTZ", "RN"}))
@@ -97,7 +103,7 @@ def _atomic(row: Row) -> None:
         if not isinstance(new, Register):
             raise Refused("CAS without its new value is not executed")
         row.set(FROM_C_HIGH=row.register(new))
-    if row.sass.name != "RED":
+    if row.sass.name not in ("RED", "REDG"):
         row.result()
 
 
@@ -144,7 +150,7 @@ def _matrix(row: Row) -> None:
 MEMORY_ROWS: Final[dict[str, Make]] = {
     **dict.fromkeys(("LDG", "LDS", "LDL", "LD"), _load),
     **dict.fromkeys(("STG", "STS", "STL", "ST"), _store),
-    **dict.fromkeys(("ATOMG", "ATOMS", "ATOM", "RED"), _atomic),
+    **dict.fromkeys(("ATOMG", "ATOMS", "ATOM", "RED", "REDG"), _atomic),
     **dict.fromkeys(("LDC", "ULDC"), _constant),
     "LDGSTS": _copy,
     "LDSM": _matrix,
