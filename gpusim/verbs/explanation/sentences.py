@@ -1,6 +1,6 @@
 """An explanation in plain sentences with figures. It computes only shares of its arguments."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from gpusim.results.bound import Bound
@@ -85,44 +85,29 @@ def sentences(
         working, sms: SMs that have a CTA, and all.
         axes: Extents and tiles, in words; empty if the kernel has no such tile.
     """
-    return tuple(
-        _sentence([one]) for one in _told(result, shares, used, holds, changes, working=working, sms=sms, axes=axes)
-    )
-
-
-def _told(
-    result: Result,
-    shares: Budget,
-    used: Sequence[Resource],
-    holds: Residency,
-    changes: Sequence[WhatIf],
-    *,
-    working: int,
-    sms: int,
-    axes: str,
-) -> Iterator[str]:
-    yield (
-        f"{working} of {sms} SMs {'has' if working == 1 else 'have'} a CTA; {shares.of(IDLE_SMS):.1f} % of the "
-        f"machine's time goes to SMs without one"
-    )
-    yield (
-        f"the grid of {_number(result.ctas, 'CTA')} is {result.waves:,.2f} waves; SMs that end before the last cost "
-        f"{shares.of(TAIL):.1f} %"
-    )
-    yield (
-        f"{100 * shares.tile_efficiency:.1f} % of what the tensor cores multiply lies inside the problem"
-        + (f" ({axes})" if axes else "")
-    )
-    yield (
-        f"an SM holds {_number(holds.ctas_per_sm, 'CTA')}, {holds.warps} of {holds.most_warps} warps; "
-        f"{_LIMITERS[holds.limiter]} no more ({result.registers_per_thread} registers a thread, "
-        f"{result.shared_bytes:,} bytes of shared memory a CTA)"
-    )
     named = ", ".join(f"{one.name} {one.percent:.0f} %" for one in used[:_NAMED])
-    yield f"per cent of peak, of all SMs and all the time: {named}"
+    told = [
+        (
+            f"{working} of {sms} SMs {'has' if working == 1 else 'have'} a CTA; {shares.of(IDLE_SMS):.1f} % of the "
+            f"machine's time goes to SMs without one"
+        ),
+        (
+            f"the grid of {_number(result.ctas, 'CTA')} is {result.waves:,.2f} waves; SMs that end before the last "
+            f"cost {shares.of(TAIL):.1f} %"
+        ),
+        f"{100 * shares.tile_efficiency:.1f} % of what the tensor cores multiply lies inside the problem"
+        + (f" ({axes})" if axes else ""),
+        (
+            f"an SM holds {_number(holds.ctas_per_sm, 'CTA')}, {holds.warps} of {holds.most_warps} warps; "
+            f"{_LIMITERS[holds.limiter]} no more ({result.registers_per_thread} registers a thread, "
+            f"{result.shared_bytes:,} bytes of shared memory a CTA)"
+        ),
+        f"per cent of peak, of all SMs and all the time: {named}",
+    ]
     best = next((one for one in changes if one.gain_percent is not None and one.gain_percent > 0), None)
     if best is not None:
-        yield f"the largest gain of one change, {best.gain_percent:.1f} % of the cycles: {best.change}"
+        told.append(f"the largest gain of one change, {best.gain_percent:.1f} % of the cycles: {best.change}")
+    return tuple(_sentence([one]) for one in told)
 
 
 def _s(count: int) -> str:
