@@ -73,9 +73,7 @@ def test_the_longest_first_end_a_grid_earlier_than_the_shortest_first():
 
     The work is the same; what differs is how much of it is left at the end.
     """
-    elapsed = {
-        order: simulate(causal(order, machine="h200 with sms = 33", batch=1, heads=5, queries=2048, keys=2048))[0].cycles.elapsed
-        for order in ("ascending", "longest_first")
-    }
+    of = {"machine": "h200 with sms = 33", "batch": 1, "heads": 5, "queries": 2048, "keys": 2048}
+    elapsed = {order: simulate(causal(order, **of))[0].cycles.elapsed for order in ("ascending", "longest_first")}
 
     assert elapsed["longest_first"] < elapsed["ascending"]
