@@ -78,7 +78,7 @@ class Interrupted(GpusimError):
 
 
 def exit_code_of(work: Callable[[], None]) -> int:
-    """Do the work of a command; return 0, or show the error in one line on stderr and return its exit code."""
+    """Execute a command; return 0, or print its error in one line to stderr and return the error's exit code."""
     try:
         work()
     except GpusimError as error:

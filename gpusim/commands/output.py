@@ -115,7 +115,7 @@ def check_picture(option: str, path: Path) -> None:
 
     Raises:
         BadInput: The path does not end in .png, .svg or .pdf, or something is there that gpusim has not made.
-        CannotRun: Its folder does not exist.
+        CannotRun: The folder of the path does not exist.
     """
     if path.suffix.lower() not in PICTURE_SUFFIXES:
         raise BadInput(f"{option} must end in {', '.join(PICTURE_SUFFIXES)}, got {str(path)!r}")

@@ -196,7 +196,7 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
     """
     Return the command that simulates this file alone again, with streams of the same origin.
 
-    What was read from standard input is in the run directory, with the overrides.
+    A scenario that was read from standard input is in the run directory, with the overrides.
     """
     command = ["gpusim", "run", run_directory.SCENARIO if file == STANDARD_INPUT else file]
     for override in options.overrides if file != STANDARD_INPUT else ():

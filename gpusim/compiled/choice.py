@@ -13,7 +13,7 @@ from gpusim.compiled.text import CoreText
 from gpusim.errors import BadInput, CannotRun
 
 Execution: TypeAlias = Literal["compiled", "interpreted"]
-"""How a core is executed."""
+"""Executions of a core."""
 
 EngineChoice: TypeAlias = Literal["auto", "compiled", "interpreted"]
 """Executions that can be requested; "auto" takes the one of ``GPUSIM_ENGINE``, else the compiled one if it is built."""

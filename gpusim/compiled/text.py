@@ -25,7 +25,7 @@ class CoreText:
     The text of one core.
 
     Attributes:
-        folder: Where its units lie.
+        folder: Folder of the units.
         package: Name of that folder as a package.
         module: Name of the compiled module, which lies beside the units.
         units: The units, each after those that it imports.

@@ -184,7 +184,7 @@ def included(source: Path, folder: Path, options: tuple[str, ...]) -> tuple[Path
 
     Args:
         source: The file to compile.
-        folder: Where quoted includes are looked for.
+        folder: Folder of quoted includes.
         options: Compiler options.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which elements of shared memory each warp may read and overwrite. It depends on the program, not on the data."""
+"""Finds the elements of shared memory that each warp may read and overwrite, from the program, without data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

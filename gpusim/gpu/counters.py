@@ -273,7 +273,7 @@ def read_profiles(report: Path, metrics: Sequence[str] = METRICS) -> list[Profil
     Read the launches of a report with ncu's Python module; if it cannot be imported, from the report's raw page as CSV.
 
     The CSV is always written beside the report, for readers without ncu. It has no figures for single instructions.
-    Of the report's metrics only ``metrics`` are counters of a profile: others are properties of device or launch.
+    Only ``metrics`` are counters of a profile; other metrics of the report are properties of device or launch.
 
     Raises:
         CannotRun: ncu is missing, or cannot read the report.

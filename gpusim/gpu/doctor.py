@@ -27,10 +27,10 @@ class Finding:
     A library, tool or permission that gpusim can use on this machine.
 
     Attributes:
-        name: Its name.
-        found: Its version or path; None if it is absent.
-        needed_for: What does not work without it.
-        remedy: What to install or to permit if it is absent.
+        name: Name of the package or tool.
+        found: Version or path; None if it is absent.
+        needed_for: Features that do not work without it.
+        remedy: Package to install, or permission to give, if it is absent.
     """
 
     name: str

@@ -17,7 +17,7 @@ class LoadedKernel:
     One kernel in the current CUDA context.
 
     Attributes:
-        specialisation: Its source, options and launch.
+        specialisation: Source, options and launch of the kernel.
         cubin: Path of its machine code.
     """
 

@@ -40,7 +40,7 @@ class LaneAccess:
         width_bytes: Bytes each lane accesses.
         contiguous: Contiguous coordinate of each lane's first element. Shape (instructions, 32).
         strided: Strided coordinate (row) of each lane. Shape (instructions, 32).
-        active: Which lanes take part; the coordinates of the others are ignored. Shape (instructions, 32).
+        active: Mask of the active lanes; the coordinates of others are ignored. Shape (instructions, 32).
         source: Rows of global memory that a cp.async reads, if known.
     """
 

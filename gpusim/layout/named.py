@@ -185,7 +185,7 @@ def stated_extents(name: str) -> Extents | None:
     """
     Return the extents that a layout's name states, or None if it states none.
 
-    Of a CuTe layout's first two modes, the one with the smaller stride is contiguous. A third mode is the stages.
+    The contiguous mode is the one with the smaller stride among a CuTe layout's first two. A third mode is the stages.
 
     Raises:
         BadInput: The name is not a layout's, or its layout has more than three modes.

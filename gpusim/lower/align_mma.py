@@ -75,7 +75,7 @@ def name_mmas(
 
     Args:
         code: The kernel's machine code.
-        executed: What one warp executed.
+        executed: Instructions that one warp executed.
         kernel: Schedule of the kernel.
         named: The op of each executed instruction, to be completed.
         vertical: Whether a warp issues its mma.sync along M first on the target.

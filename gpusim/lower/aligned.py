@@ -70,7 +70,7 @@ class AlignedKernel(CountedKernel[StepT]):
 
         Args:
             code: The kernel's machine code.
-            executed: What one warp executed.
+            executed: Instructions that one warp executed.
             named: The op of each executed instruction, to be completed.
 
         Raises:

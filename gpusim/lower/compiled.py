@@ -177,7 +177,7 @@ def lower(
 
     Args:
         kernel: Schedule of the kernel.
-        compiled: Its machine code.
+        compiled: Machine code of the kernel.
         block: Linear index of the CTA.
         warp: Index of the warp in it.
         every_trip: Execute every trip of the mainloop. The stream is the same.
@@ -228,7 +228,7 @@ class AnnotatedRow:
 
     Attributes:
         segment: "prologue", "mainloop", "tail" or "epilogue".
-        trips: How often the segment runs.
+        trips: Trips of the segment.
         address: Byte address in the kernel's text.
         text: Guard, mnemonic and operands, as a disassembler writes them.
         stall: Cycles to the warp's next instruction.

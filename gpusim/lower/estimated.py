@@ -113,7 +113,7 @@ class Lowering:
 
     Args:
         operands: Operands A and B of the GEMM.
-        mma: Its mma.sync.
+        mma: The mma.sync of the GEMM.
         machine: The machine, which has the latency of the mma.sync.
         epilogue: Tile of its epilogue.
     """

@@ -123,7 +123,7 @@ class KernelRunner:
 
     Attributes:
         kernel: Schedule of the kernel.
-        cubin: Its machine code and resources.
+        cubin: Machine code and resources of the kernel.
         constants: Constant bank 0 of a launch, parameters included.
     """
 

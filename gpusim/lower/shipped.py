@@ -33,7 +33,7 @@ class ShippedStream:
         source: Name of the compiled file: "kernel.cu".
         target: 10 * major + minor of the compute capability.
         slice: Split-K slice.
-        compiler: Which compiler made the machine code: "nvcc 13.0.88".
+        compiler: Compiler of the machine code, such as "nvcc 13.0.88".
         sources: SHA-256 over the source and its headers (``Specialisation.sources``).
         code: SHA-256 of the machine code.
         options: Compiler options (``Specialisation.options``).

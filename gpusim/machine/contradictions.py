@@ -28,8 +28,8 @@ class Contradiction(NamedTuple):
     A rule that figures break.
 
     Attributes:
-        rule: What must hold, as "l2.semaphore must exceed a barrier of one warp, 40 cycles".
-        found: What the figures are instead; "nothing" if one is missing.
+        rule: The broken rule, such as "l2.semaphore must exceed a barrier of one warp, 40 cycles".
+        found: The figures; "nothing" if one is missing.
         key: Key of the figure or of the table that is wrong.
     """
 

@@ -15,10 +15,10 @@ class FigureDifference:
 
     Attributes:
         key: Dotted key in the machine files.
-        unit: Its unit.
+        unit: Unit of the figure.
         values: Its value in each machine; None if a machine does not have it, or if the machine's figures are not
             known.
-        kinds: How it is known for each machine; empty without a value.
+        kinds: Kind of the figure in each machine; empty without a value.
     """
 
     key: str

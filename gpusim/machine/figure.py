@@ -10,7 +10,7 @@ FIGURE_KINDS: tuple[str, ...] = get_args(FileKind)
 """Kinds that a machine file may state."""
 
 FigureKind: TypeAlias = FileKind | Literal["user"]
-"""How a figure is known. "user": a user overrides the file's value, to ask a question."""
+"""Kinds of figures, by their evidence. "user": a user overrides the file's value."""
 
 
 _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
@@ -124,7 +124,7 @@ class FigureRecord:
         key: Dotted key in the machine file.
         value: Value of the figure in ``unit``, or several values for a list.
         unit: Unit of the value.
-        kind: How the figure is known.
+        kind: Kind of the figure, by its evidence.
         source: Key in the file's ``[sources]``; empty for an assumed figure without a source.
         at: Place in the source.
         why: Reason for an assumed figure; for a user's figure, the value that it overrides.

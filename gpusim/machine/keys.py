@@ -38,7 +38,7 @@ class FigureKey:
         unit: Unit and allowed values.
         is_list: Whether the figure is a list.
         table: The optional table that contains the key; empty for a key that every machine has.
-        meaning: What the figure is.
+        meaning: Meaning of the figure.
     """
 
     key: str

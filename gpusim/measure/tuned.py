@@ -20,7 +20,7 @@ def measured(tuning: Tuning, best: int, say: Say = lambda _: None) -> Tuning:
 
     Args:
         tuning: The tuning.
-        best: How many configurations to measure.
+        best: Number of configurations to measure.
         say: Called with a line before they are measured.
 
     Raises:

@@ -53,7 +53,7 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """
-    How an output compares with the reference.
+    The agreement of an output with the reference.
 
     Attributes:
         elements: Elements of the output.

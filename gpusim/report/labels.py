@@ -20,8 +20,8 @@ class Box:
     A rectangle, rotated about its centre.
 
     Attributes:
-        x, y: Its centre, inches.
-        width, height: Its sides before the rotation, inches.
+        x, y: Centre, inches.
+        width, height: Sides before the rotation, inches.
         angle: Rotation, degrees counterclockwise.
     """
 
@@ -32,7 +32,7 @@ class Box:
     angle: float = 0.0
 
     def corners(self) -> tuple[Point, ...]:
-        """Return its four corners."""
+        """Return the four corners."""
         along, across = self.axes()
         return tuple(
             (
@@ -43,7 +43,7 @@ class Box:
         )
 
     def axes(self) -> tuple[Point, Point]:
-        """Return the directions of its two sides."""
+        """Return the directions of the two sides."""
         turn = math.radians(self.angle)
         return (math.cos(turn), math.sin(turn)), (-math.sin(turn), math.cos(turn))
 

@@ -201,8 +201,8 @@ class _Names:
         Args:
             text: The name.
             places: x and y of its middle on the line that it names, and its distance in inches above that line.
-            size: Size of its letters, points.
-            weight: Their weight.
+            size: Size of the letters, points.
+            weight: Weight of the letters.
         """
         width, height = text_size(text, size, weight)
         angle = 0.0 if weight == "bold" else math.degrees(math.atan2(self.per_y, self.per_x))

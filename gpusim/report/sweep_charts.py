@@ -39,7 +39,7 @@ class SweptAxis:
     An axis of a chart.
 
     Attributes:
-        name: Its name.
+        name: Name of the axis.
         keys: The keys that it sets, which are columns of the rows.
         values: The values of the keys at each position.
     """
@@ -76,7 +76,7 @@ def sweep_lines(
 
     Args:
         axes: The axes of the sweep.
-        rows: Its points, by column. A point without the metric is a gap.
+        rows: Points of the sweep, by column. A point without the metric is a gap.
         metric: A key of ``SWEEP_METRICS``.
         title: Title of the picture.
         canvas: The PNG or SVG file to write, or the figure to draw into.
@@ -133,7 +133,7 @@ def sweep_map(
 
     Args:
         axes: The axes of the sweep.
-        rows: Its points, by column. A cell is empty if all its points were refused.
+        rows: Points of the sweep, by column. A cell is empty if all its points were refused.
         metric: A key of ``SWEEP_METRICS``.
         title: Title of the picture.
         canvas: The PNG or SVG file to write, or the figure to draw into.

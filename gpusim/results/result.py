@@ -63,7 +63,7 @@ class Simulated:
         instructions: Warp instructions issued by the simulated SMs.
         seconds: Wall time of the SMs' execution alone; like ``total_seconds`` and ``engine``, not part of the answer.
         sampled: Whether some CTAs were simulated in place of all.
-        engine: How the core was executed: "compiled" or "interpreted"; empty in results of older versions.
+        engine: Execution of the core: "compiled" or "interpreted"; empty in results of older versions.
         total_seconds: Wall time of the whole simulation, lowering and counting included.
         sampling_error_percent: Expected difference of elapsed cycles from those of an exact run, either way; 0 for an
             exact run (D14).

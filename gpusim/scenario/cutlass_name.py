@@ -161,7 +161,7 @@ def format_name(scenario: GemmScenario, origin: Origin) -> str:
 
     Args:
         scenario: Scenario whose kernel is named.
-        origin: Where the scenario was written, for messages.
+        origin: Places of the scenario's values, for messages.
 
     Raises:
         BadInput: This kernel has no name; the message says which key differs from the value that its name would imply.

@@ -80,7 +80,7 @@ class DTypes(Table):
 @dataclass(frozen=True, slots=True)
 class Reading:
     """
-    How a scenario was read. All readings compare equal, so that scenarios of equal content are equal.
+    The origin of a scenario's values. All readings compare equal, so scenarios of equal content are equal.
 
     Attributes:
         name: Stem of the file, or name of the kernel; empty for plain data.

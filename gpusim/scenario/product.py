@@ -53,7 +53,7 @@ class ProblemSize:
 @dataclass(frozen=True, slots=True)
 class Axes:
     """
-    How a tensor is written as lines of text.
+    The form of a tensor as lines of text.
 
     Attributes:
         name: Name of the tensor.

@@ -40,7 +40,7 @@ _OF_MACHINE = "machine."
 @dataclass(frozen=True, slots=True)
 class Kind:
     """
-    How scenarios of one problem kind are read.
+    The functions that read scenarios of one problem kind.
 
     Attributes:
         name: Value of ``problem.kind``.
@@ -83,7 +83,7 @@ class Text:
 
     Attributes:
         data: Data as ``tomllib`` reads it, with the overrides.
-        origin: Where each value was written.
+        origin: Place at which each value was written.
         folder: Folder that a relative machine path starts from.
         name: Name of the scenario; empty for plain data.
     """

@@ -95,7 +95,7 @@ def read_override(text: str) -> tuple[str, object]:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """
-    Where the values of a scenario were written.
+    Places at which the values of a scenario were written.
 
     Attributes:
         file: Name of the scenario file in messages.
@@ -128,7 +128,7 @@ class Origin:
 
         Args:
             key: Dotted key. NAME is its last part, or its last two parts in a table within a table.
-            rule: What is allowed.
+            rule: The rule: the allowed values.
             found: The value; None means that the key is missing.
         """
         got = "nothing" if found is None else shown(found)

@@ -23,7 +23,7 @@ EFFECTS: Final[dict[SassOpcode, Effect]] = {
     "LDGSTS": Effect.ASYNC_WRITE,
     "ATOMS": Effect.ATOMIC,
 }
-"""What the instructions that access shared memory do to it."""
+"""Actions of the instructions that access shared memory."""
 
 
 class Race(NamedTuple):

@@ -192,7 +192,7 @@ _ROWS: dict[type, tuple[Literal["ldmatrix", "lds", "sts", "ldgsts"], int]] = {
 
 class _Tally(NamedTuple):
     """
-    What the warps of a CTA execute in one program, or a part of one.
+    Counts of the instructions that a CTA's warps execute in one program, or a part of one.
 
     Attributes:
         instructions: SASS instructions of all warps.

@@ -179,7 +179,7 @@ class _Columns:
     The events of one warp, by kind.
 
     Attributes:
-        begin, end, kind, footprint: Of each access, as in ``HappensBefore``.
+        begin, end, kind, footprint: Columns of accesses, as in ``HappensBefore``.
         barriers: Positions and events at barriers.
     """
 
@@ -250,7 +250,7 @@ class _Barrier:
     The state of a barrier.
 
     Attributes:
-        complete: Its complete phases.
+        complete: Complete phases of the barrier.
         arrived, expected: Arrivals in the current phase, so far and expected.
         clock, time: Join of their clocks, and the time after the last of them.
         positions, previous: For each warp, the number of its events up to its arrival in the current phase, and in the

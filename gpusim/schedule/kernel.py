@@ -44,7 +44,7 @@ class Stamped(NamedTuple):
 
     Attributes:
         block: Linear block index of the CTA.
-        warps: Its warps.
+        warps: Warps of a CTA.
         k_groups: Groups of stamps of each row: the k groups of a k tile, or the GEMMs of a key block.
         stages: Stages of the shared-memory ring.
         beyond: Rows to reserve beyond those of the k tiles.

@@ -32,7 +32,7 @@ class Role:
 
 class WarpOp:
     """
-    What every op says of itself. A class of ops states the attributes that differ from these.
+    The properties of every op. A class of ops states the attributes that differ from these defaults.
 
     Attributes:
         executed_by: The warps of a CTA that execute it, as a slice of their numbers. By default all of them do.

@@ -1,5 +1,5 @@
 """
-Which accesses of a CTA race: they share a byte, at least one writes it, and neither happens before the other.
+Finds the accesses of a CTA that race: they share a byte, at least one writes it, and they are unordered.
 
 This module knows the order and the bytes of accesses. It never knows the op or the instruction behind an access.
 """
@@ -37,7 +37,7 @@ def find_races(order: HappensBefore, overlaps: "Overlaps") -> Races:
 
     Args:
         order: The accesses, and their order.
-        overlaps: Which of their footprints overlap.
+        overlaps: Pairs of overlapping footprints.
 
     Returns:
         The races in order of ``second``, then ``first``.
@@ -63,7 +63,7 @@ def _time_keys(order: HappensBefore) -> IntArray:
 
 class Overlaps:
     """
-    Which footprints share a byte.
+    Pairs of footprints that share a byte.
 
     Attributes:
         count: Number of footprints.

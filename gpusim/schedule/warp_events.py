@@ -9,7 +9,7 @@ ALL_OF_THE_CTA: Final = 0
 
 
 class Effect(IntEnum):
-    """How an access uses its bytes, and when."""
+    """The use of an access's bytes, and its time."""
 
     READ = 0
     WRITE = 1
@@ -25,7 +25,7 @@ class MemoryAccess:
     One access of memory by the lanes of a warp.
 
     Attributes:
-        kind: How it uses its bytes.
+        kind: Use of the bytes.
         footprint: Number of the set of bytes that the lanes access together.
     """
 

@@ -39,7 +39,7 @@ def assemble(stream: Stream, kernel: KernelCode[Any], behaviour: Hashable, known
     Decode the stream of the CTAs of one behaviour.
 
     Args:
-        stream: What its warps execute.
+        stream: Stream of the CTA's warps.
         kernel: The kernel's code.
         behaviour: Behaviour of the CTAs.
         known: Instructions without an op, decoded for other behaviours of the kernel; others are added.
@@ -77,7 +77,7 @@ def _segments(
     Args:
         decoder: The decoder of the stream.
         code_of_role: The segments.
-        end: First line that no role before uses.
+        end: First line behind the code of earlier roles.
         warp: The warp.
     """
     line_bytes = decoder.machine.instruction_cache.line_bytes
@@ -210,7 +210,7 @@ class _Decoder:
         self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
     def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
-        """Decode one instruction. ``line`` is ``Decoded.line``; ``again`` says that one of the same unit follows."""
+        """Decode one instruction. ``line`` is ``Decoded.line``; ``again``: whether the next one is of the same unit."""
         if instruction.op is not None:
             return self._decoded(instruction, line, awaits=awaits, again=again)
         key = instruction, line, awaits, again

@@ -45,12 +45,12 @@ class SampleDoubt:
 
     @property
     def time_percent(self) -> float:
-        """How far elapsed cycles may be from an exact run's, either way."""
+        """Expected error of elapsed cycles against an exact run, per cent, either way."""
         return DOUBTFUL_ERROR_PERCENT if self.time else ELAPSED_ERROR_PERCENT
 
     @property
     def bytes_percent(self) -> float:
-        """How far the bytes may be from an exact run's."""
+        """Expected error of the bytes against an exact run, per cent."""
         return DOUBTFUL_ERROR_PERCENT if self.time or self.bytes else DRAM_ERROR_PERCENT
 
 

@@ -14,7 +14,7 @@ from gpusim.sim.launch import Launch
 @dataclass(frozen=True, slots=True)
 class ExecutedCounts:
     """
-    What the CTAs of a launch execute, over the grid.
+    Counts of the instructions that the CTAs of a launch execute, over the grid.
 
     Attributes:
         mmas: mma.sync instructions.

@@ -340,7 +340,7 @@ def _walk_together(
 
     Args:
         content: The L2.
-        touched: What each tensor's fetches touch in these turns.
+        touched: Granules that each tensor's fetches access in these turns.
         first: First granule of each tensor.
         turns: First turn, and the one after the last.
         before: Turns walked so far, in all waves.

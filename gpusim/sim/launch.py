@@ -45,7 +45,7 @@ class DecodedCode(NamedTuple):
 
     Attributes:
         assemblies: The code of each behaviour.
-        code: The same as columns.
+        code: The code as columns.
     """
 
     assemblies: dict[Hashable, Assembly]

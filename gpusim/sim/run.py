@@ -113,7 +113,7 @@ def run_chip(
 
     Args:
         chip: The SMs.
-        spec: How fast CTAs leave.
+        spec: The launch's intervals and groups of SMs.
         queue: CTAs in launch order.
         watched: CTA to watch, or None.
         progress: Called with a line every few seconds.

@@ -148,9 +148,9 @@ class ImageIterator(ImplicitGemmIterator):
     @abstractmethod
     def shift(self, r: IntArray, s: IntArray) -> tuple[IntArray, IntArray]:
         """
-        Return the row and the column of the image that its first GEMM row reads at a filter position.
+        Return the row and the column of the pixel that an image's first GEMM row reads at a filter position.
 
-        They may lie outside the image.
+        The pixel may lie outside the image.
 
         Args:
             r, s: Row and column of the filter as it lies in memory.

@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How often a walk has stepped to a next filter column, to a next filter row, and to a next interval."""
+    """Numbers of steps of a walk to a next filter column, to a next filter row, and to a next interval."""
 
     to_column: IntArray
     to_row: IntArray

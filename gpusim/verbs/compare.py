@@ -84,8 +84,8 @@ class Metric:
 
     Attributes:
         name: Name of the figure; a counter has its full ncu metric name.
-        unit: Its unit; empty for a count.
-        values: Its value in each side; None if a side lacks it.
+        unit: Unit of the figure; empty for a count.
+        values: Value of the figure in each side; None if a side lacks it.
     """
 
     name: str

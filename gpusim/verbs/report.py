@@ -40,8 +40,8 @@ class ReportTable:
     A table of the page, which a reader can sort and filter.
 
     Attributes:
-        title: Its heading.
-        note: Its content, in a sentence.
+        title: Heading of the table.
+        note: Content of the table, in a sentence.
         columns: Names of the columns.
         rows: Values by row; numbers are aligned right, None is missing.
     """

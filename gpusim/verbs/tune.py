@@ -36,7 +36,7 @@ class Ranked:
     Attributes:
         rank: 1 for the fastest.
         name: The configuration in one short line.
-        settings: Its keys and values, dotted.
+        settings: Keys and values of the configuration, dotted.
         cycles: Elapsed cycles, simulated.
         time_us: Microseconds at the machine's clock.
         tflops: 10^12 operations a second.

@@ -47,7 +47,7 @@ def least_cycles(scenario: AttentionScenario, machine: Machine) -> dict[str, int
 
     Args:
         scenario: A legal configuration.
-        machine: Its machine.
+        machine: The machine.
     """
     kernel = TimedFusedKernel(scenario, machine)
     m, n, k = scenario.mma.instruction

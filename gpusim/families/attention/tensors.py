@@ -28,7 +28,7 @@ def make_attention_tensors(scenario: AttentionScenario, seed: int) -> AttentionT
 
     Args:
         scenario: Extents, lengths and types.
-        seed: Of numpy's PCG64. The same scenario and seed give the same tensors.
+        seed: Seed of numpy's PCG64. The same scenario and seed give the same tensors.
     """
     rng = np.random.default_rng(seed)
     problem = scenario.problem

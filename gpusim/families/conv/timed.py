@@ -20,7 +20,7 @@ class TimedConvolution(TimedTileKernel):
     @property
     def cutlass_costs(self) -> IteratorCosts:
         """
-        What the iterators of CUTLASS's own kernel cost.
+        Costs of the iterators of CUTLASS's own kernel.
 
         Raises:
             BadInput: They were counted for forward convolutions alone.

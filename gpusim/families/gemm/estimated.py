@@ -57,7 +57,7 @@ def estimated_stream(
         program: Program of a split-K slice's CTAs.
         machine: The machine that they run on.
         slice_: The split-K slice.
-        cutlass_costs: What the iterators of CUTLASS's own kernel cost; None for gpusim's kernel.
+        cutlass_costs: Costs of the iterators of CUTLASS's own kernel; None for gpusim's kernel.
 
     Raises:
         BadInput: The program's iterations are not shifts of the first one, so no loop can execute them; or the machine

@@ -95,7 +95,7 @@ def least_cycles(scenario: GemmScenario, machine: Machine) -> dict[str, int]:
 
     Args:
         scenario: A legal configuration.
-        machine: Its machine.
+        machine: The machine.
     """
     problem, kernel, tiled = scenario.problem, scenario.kernel, scenario.grid.tiled
     tile_m, tile_n, tile_k = kernel.threadblock

@@ -57,7 +57,7 @@ class SpacedLoop(NamedTuple):
         source: ``PUBLISHED`` or ``OWN``.
         machine: The target machine.
         program: "mma" or "ldmatrix".
-        name: Which one: shape and types, or "x4".
+        name: The instruction: shape and types of the mma.sync, or "x4" of the ldmatrix.
         chains: Independent instructions of one trip.
     """
 

@@ -48,8 +48,8 @@ class Combination(NamedTuple):
     Attributes:
         target: Compute capability as 10 * major + minor.
         family: Row of the table.
-        name: Its name, unique in the row.
-        data: Its scenario, as plain data.
+        name: Name of the kernel, unique in the row.
+        data: Scenario of the kernel, as plain data.
     """
 
     target: int

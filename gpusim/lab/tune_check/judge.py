@@ -86,7 +86,7 @@ def judged(measured: MeasuredProblem, jobs: int | None, peers: Sequence[Mapping[
 
 
 def _peer(peers: Sequence[Mapping[str, Any]], rows: Sequence[MeasuredConfiguration], fastest: float) -> float | None:
-    """Return the speed of the first named and measured kernel: the fastest with its tile and split."""
+    """Return the speed of the first listed kernel that was measured: the fastest one of its tile and split."""
     for named in peers:
         alike = [
             one.elapsed

@@ -153,7 +153,7 @@ def decode_word(word: int, address: int, architecture: int) -> Sass:
 
     Args:
         word: The instruction.
-        address: Its byte address in the text section.
+        address: Byte address of the instruction in the text section.
         architecture: Compute capability of the target as 10 * major + minor.
 
     Raises:

@@ -169,7 +169,7 @@ NARROW_INTEGERS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16}
 """Bits of the integers below a word that I2F converts, by its modifier."""
 
 DIRECTIONS = {"RM": -np.inf, "RP": np.inf, "RZ": 0.0}
-"""Where a conversion rounds to, by its modifier; to nearest without one."""
+"""Rounding mode of a conversion by modifier; without a modifier it rounds to nearest."""
 
 
 def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:

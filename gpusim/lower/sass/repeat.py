@@ -46,7 +46,7 @@ class Loop:
 
     Attributes:
         head: Index of its first instruction in the decoded code.
-        trips: How often the warp executes it.
+        trips: Trips of the loop that the warp executes.
         turn: Number of trips after which addresses have moved by the same distance as in the turn before.
     """
 
@@ -75,7 +75,7 @@ class Path(NamedTuple):
 
     Attributes:
         steps: The executed instructions.
-        skips: Where trips of a loop were skipped.
+        skips: Positions at which trips of a loop were skipped.
     """
 
     steps: list[ExecutedInstruction]

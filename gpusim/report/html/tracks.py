@@ -52,7 +52,7 @@ class Track:
         group: Heading above it, such as "simulated, warp 0".
         name: Name of the row.
         kind: "operation" or "stall".
-        spans: Its spans, by begin; none overlaps another one.
+        spans: Spans of the row, by begin; no two overlap.
         unit: The word for its k tiles: "k tile" or "key block".
     """
 
@@ -106,7 +106,7 @@ def run_tracks(
 
     Args:
         timeline: Timeline of the run.
-        rows: Its pipeline rows.
+        rows: Pipeline rows of the run.
         measured: Pipeline rows that a GPU recorded, of the same CTA.
         most: Most spans of warps that are shown one by one.
     """

@@ -91,7 +91,7 @@ def collisions(scenario: Scenario, rows: Sequence[BankConflicts]) -> tuple[Colli
 
     Args:
         scenario: The scenario.
-        rows: Its table of bank conflicts.
+        rows: The scenario's table of bank conflicts.
     """
     bad = [row for row in rows if row.conflicts]
     if not bad:

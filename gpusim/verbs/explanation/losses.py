@@ -1,5 +1,5 @@
 """
-Where the machine's time goes, as shares that sum to 100 per cent together with the useful multiplications.
+Divides the machine's time into losses, which sum to 100 per cent together with the useful multiplications.
 
 The whole is the elapsed cycles of all SMs. The simulation gives the parts of SMs without a CTA, of the launch and of
 the tail. The rest is the active time of the SMs that have work. Obstacles are removed one after another: each step

@@ -90,7 +90,7 @@ def rescheduled(
 
     Args:
         scenario: The scenario as it is.
-        result: Its result.
+        result: Result of the scenario.
         name: The change, in words.
         settings: The changed keys, with their values.
         exact: As of ``simulate``.
@@ -137,8 +137,8 @@ def sliced(
 
     Args:
         scenario: The scenario.
-        result: Its result.
-        launch: Its first launch.
+        result: Result of the scenario.
+        launch: First launch of the scenario.
         exact: As of ``simulate``.
         say: Called with a line about each number.
     """

@@ -32,8 +32,8 @@ def verdict(result: Result, shares: Budget, bound: Bound, *, working: int, sms: 
 
     Args:
         result: The result.
-        shares: Where the time goes.
-        bound: What bounds the kernel.
+        shares: Division of the time.
+        bound: The kernel's bound.
         working, sms: SMs that have a CTA, and all.
     """
     parts = []
@@ -78,7 +78,7 @@ def sentences(
 
     Args:
         result: The result.
-        shares: Where the time goes.
+        shares: Division of the time.
         used: Use of the resources, the most used first.
         holds: CTAs that an SM holds.
         changes: What-if changes, the largest gain first.

@@ -39,8 +39,8 @@ def what_ifs(
 
     Args:
         scenario: The scenario.
-        result: Its result.
-        trials: Its simulated launches, in order.
+        result: Result of the scenario.
+        trials: Simulated launches of the scenario, in order.
         exact: As of ``simulate``.
         say: Called with a line about each change.
 

@@ -20,7 +20,7 @@ class KernelCandidate:
     A legal configuration for the problem.
 
     Attributes:
-        settings: Its keys and values, dotted.
+        settings: Keys and values of the configuration, dotted.
         least: The fewest cycles that each resource needs, by resource.
         least_cycles: Lower bound of the elapsed cycles: the largest value in ``least``, and the launches' overhead.
     """

@@ -35,7 +35,7 @@ class KernelSearch:
 
     Attributes:
         candidates: All candidates, ordered by their lower bound.
-        base: Their common part.
+        base: The common part of all candidates.
         jobs: Local processes.
         scheduler: Address of a Dask scheduler; None simulates here.
         budget: Most simulations.

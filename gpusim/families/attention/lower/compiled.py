@@ -125,7 +125,7 @@ class CompiledFusedKernel(FusedKernel, CompilableKernel[Step]):
 
     @cached_property
     def _walks(self) -> Sequence[tuple[int, Sequence[KeyBlock] | None]]:
-        """What ``_walk`` returns for each behaviour, the shortest walks first."""
+        """Results of ``_walk`` for each behaviour, the shortest walks first."""
         behaviours: list[Hashable] = [*sorted(self.alike, key=len)]
         if any(self.behaviour(cta) is None for cta in range(self.ctas)):
             behaviours.append(None)

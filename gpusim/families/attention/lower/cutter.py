@@ -173,7 +173,7 @@ class Cutter:
 
         Args:
             block: Linear block index.
-            walked: Its key blocks in the order in which they are walked; None if it finds no query.
+            walked: The CTA's key blocks in the order of the walk; None for a CTA without queries.
 
         Raises:
             BadInput: An instruction is not known.

@@ -20,7 +20,7 @@ def find_attention_hazards(program: AttentionProgram, scenario: AttentionScenari
     to each.
 
     Args:
-        program: Of one CTA, shipped or mutated.
+        program: Program of one CTA, shipped or mutated.
         scenario: Says how many copies fill a slot, and whether Q is copied once.
 
     Raises:

@@ -22,7 +22,7 @@ class Step:
         phase: Phase of the op. Operands a and b are q and k in ``qk``, p and v in ``pv``.
         key_block: Number of the key block, in the order of the keys; -1 outside the key loop.
         column_block: Tile of the second GEMM along head_dim_v.
-        op: Its k tile, k group, fetch and stage count from 0 in each GEMM.
+        op: The op. Its k tile, k group, fetch and stage count from 0 in each GEMM.
     """
 
     phase: Phase

@@ -77,7 +77,7 @@ def lse_access(scenario: AttentionScenario, advance: BlockAdvance) -> tuple[IntA
 
 def buffer_access(scenario: AttentionScenario, output: OutputAccess) -> tuple[IntArray, BoolArray]:
     """
-    Return the accesses of the f32 buffer that stand for those of one step of the output, by one CTA.
+    Return the accesses to the f32 buffer that correspond to one step of the output, by one CTA.
 
     Args:
         output: The accesses of the output, arrays [1, threads, accesses].

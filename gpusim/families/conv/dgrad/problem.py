@@ -104,7 +104,7 @@ class Conv2dDgradProblem(Convolution):
         return f"{self.operator}_{iterator}", "nhwc_unity_stride"
 
     def size(self, tile_k: int) -> ProblemSize:
-        """Its tensors by their dimensions."""
+        """Return the size of the problem: the dimensions of each tensor."""
         forward = super().size(tile_k)
         activation, filters, output = forward.tensors.values()
         names = {"the activation gradient": activation, "the filter": filters, "the output gradient": output}

@@ -19,7 +19,7 @@ class DgradSource(Source):
 
     Attributes:
         shape: The forward convolution.
-        side: Which operand.
+        side: Side of the operand.
         bits: Element width.
     """
 
@@ -36,7 +36,7 @@ class DgradSource(Source):
 
     @property
     def arithmetic(self) -> IteratorArithmetic:
-        """What the operand's iterator executes."""
+        """Instructions of the operand's iterator."""
         return image_arithmetic(self.shape) if self.side == "a" else _filter(self.shape)
 
 

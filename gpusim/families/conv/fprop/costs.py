@@ -1,4 +1,4 @@
-"""What the iterators of CUTLASS's forward convolutions cost, counted from machine code as those of its GEMMs were."""
+"""The costs of the iterators of CUTLASS's forward convolutions, counted from machine code as for its GEMMs."""
 
 from typing import Final
 

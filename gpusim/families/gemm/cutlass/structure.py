@@ -38,7 +38,7 @@ class LaunchStructure:
     The parameter structure of one of CUTLASS's kernels.
 
     Attributes:
-        mark: What the mangled name of the kernel contains.
+        mark: A part of the kernel's mangled name.
         fields: Returns the dtype of the structure for a scenario.
         values: Returns the fields' values for a scenario and the addresses of its tensors. Fields left out are zero.
     """

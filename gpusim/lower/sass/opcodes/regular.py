@@ -67,7 +67,7 @@ ALL_BYTES = 0xF << 72
 """Idle fields: the first predicate source; the first predicate destination; source c; the bytes that MOV moves."""
 
 COMBINATIONS = ("AND", "OR", "XOR", "INVALID3")
-"""How a comparison is combined with its predicate source."""
+"""Operation that combines a comparison with its predicate source."""
 
 REUSE_A, REUSE_B, REUSE_C = 122, 123, 124
 """Reuse bits of the three operand slots."""
