@@ -272,7 +272,7 @@ DATA_DRIVEN_KERNELS = (
     named_alike(
         "align_sequences",
         "latency",
-        small=_pairs(2),
+        small=_pairs(1),
         large=_pairs(4096),
         oracle=_edit_distances,
     ),

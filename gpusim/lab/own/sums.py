@@ -245,6 +245,22 @@ def _of_groups(given: Given) -> dict[str, Stored]:
     return found
 
 
+def _teams(ctas: int) -> OwnLaunch:
+    return OwnLaunch(
+        (ctas, 1, 1),
+        _BLOCK,
+        {
+            "in": ArrayArgument("int32", (ctas, 256), integers(-1000, 1000)),
+            "sums": output("int32", ctas),
+            "largest": output("int32", ctas),
+        },
+    )
+
+
+def _of_teams(given: Given) -> dict[str, Stored]:
+    return {"sums": given["in"].sum(axis=1), "largest": given["in"].max(axis=1)}
+
+
 SUM_KERNELS = (
     named_alike("atomic_kinds", "latency", small=_kinds(2000), large=_kinds(1 << 18), oracle=_of_groups),
     *_reductions(),
@@ -281,5 +297,6 @@ SUM_KERNELS = (
     named_alike("compact", "memory", small=_compact(3000), large=_compact(1 << 22), oracle=_kept),
     named_alike("reduce_redux", "memory", small=_redux(3008), large=_redux(1 << 23), oracle=_of_warps, needs=80),
     named_alike("named_barriers", "latency", small=_named(5, 3), large=_named(64, 1056), oracle=_differences),
+    named_alike("teams", "latency", small=_teams(4), large=_teams(8192), oracle=_of_teams),
 )
 """Kernels that reduce, scan, count and select."""
