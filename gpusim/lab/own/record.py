@@ -24,8 +24,8 @@ TOGETHER: Final = 30
 
 OWN_KERNEL_METRICS: Final = (
     *counters.METRICS,
-    *(f"sm__inst_executed_pipe_{pipe}.sum" for pipe in ("fp64", "fmalite", "cbu_pred_on_any", "uniform_pred_on_any")),
-    *("smsp__thread_inst_executed.sum", "smsp__warps_launched.sum", "smsp__inst_executed_op_branch.sum"),
+    *("sm__inst_executed_pipe_fp64.sum", "sm__inst_executed_pipe_fmalite.sum"),
+    *("smsp__thread_inst_executed.sum", "smsp__warps_launched.sum"),
     *(f"smsp__inst_executed_op_{op}.sum" for op in ("shared_atom", "global_atom", "global_red")),
     *(f"l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum" for what in ("sectors", "requests") for op in ("atom", "red")),
     *(f"l1tex__t_{what}_pipe_lsu_mem_local_op_{op}.sum" for what in ("sectors", "requests") for op in ("ld", "st")),

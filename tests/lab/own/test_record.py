@@ -191,3 +191,8 @@ def test_nothing_is_begun_after_the_time_that_is_given(with_tools, tmp_path, cap
 
 def test_entries_are_matched_whole():
     assert entries_of(KERNELS[2:]) == "^(copy_strided)$"
+
+
+def test_no_metric_is_asked_for_twice():
+    assert len(set(record.OWN_KERNEL_METRICS)) == len(record.OWN_KERNEL_METRICS)
+    assert set(counters.METRICS) < set(record.OWN_KERNEL_METRICS)
