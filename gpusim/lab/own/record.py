@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusim.errors import CannotRun, GpusimError
-from gpusim.gpu import counters, device
+from gpusim.gpu import counters, device, ncu
 from gpusim.lab.calibrate.runner import MeasuredRow, say, write_rows
 from gpusim.lab.own.kernel import OWN_SIZES, OwnKernel, Size
 from gpusim.lab.own.split import half_of
@@ -131,8 +131,11 @@ def profiled(run: OwnRun, selection: Sequence[str]) -> tuple[list[MeasuredRow], 
     launched = json.loads(run.log.read_text(encoding="utf-8"))["launched"]
     kernels = [kernel for kernel in run.kernels if kernel.name in launched]
     profiles = counters.read_profiles(report, OWN_KERNEL_METRICS)
-    if [profile.grid for profile in profiles] != [kernel.launch(run.size).grid for kernel in kernels]:
-        raise CannotRun(f"ncu profiled {len(profiles)} launches, which are not the {len(kernels)} of {run.log.stem}")
+    seen = ncu.read_report(report.with_suffix(".csv"))  # the report's raw page, which has names
+    if [(launch.name.partition("(")[0], launch.grid) for launch in seen] != [
+        (kernel.entry, kernel.launch(run.size).grid) for kernel in kernels
+    ]:
+        raise CannotRun(f"ncu profiled {len(seen)} launches, which are not the {len(kernels)} of {run.log.stem}")
     rows, opcodes = list[MeasuredRow](), list[MeasuredRow]()
     for kernel, profile in zip(kernels, profiles, strict=True):
         rows.append({**_described(kernel, run.size), **profile.counters})

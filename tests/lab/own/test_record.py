@@ -27,7 +27,7 @@ ENVIRONMENT = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580
 def page(kernels, size):
     """The raw page of ncu for launches of kernels."""
     rows = [
-        f'"{number}","1","{kernel.entry}","{kernel.launch(size).block}","{kernel.launch(size).grid}",'
+        f'"{number}","1","{kernel.entry}(int)","{kernel.launch(size).block}","{kernel.launch(size).grid}",'
         f'"{1000 + number}","2","1,005 (FFMA: 1,000; LDS: 5)"'
         for number, kernel in enumerate(kernels)
     ]
