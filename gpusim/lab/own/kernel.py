@@ -86,7 +86,7 @@ class OwnKernel:
         entry: Name of the ``extern "C"`` function.
         bound: What limits the large launch on a large GPU, as its author expects.
         small: A launch for executors and tests: at most half a million thread instructions, or few more.
-        large: A launch for measurements: 10 to 1000 microseconds on an H200.
+        large: A launch for measurements, meant to take 10 to 1000 microseconds on an H200.
         oracle: Computes what either launch writes.
         tolerance: Largest accepted error of an element, relative to the larger of its magnitude and the array's root
             mean square; 0 for bits that are equal.
