@@ -210,14 +210,17 @@ def device(monkeypatch):
     return DoubleDevice()
 
 
-@pytest.fixture
-def measured(tmp_path, device):
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
     """
-    A folder with the CSV of a full run on the double.
+    A folder with the CSV of a full run on the double, to be read only.
     """
-    for name, measure in microbench.BENCHMARKS.items():
-        write_rows(tmp_path / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
-    return tmp_path
+    folder, device = tmp_path_factory.mktemp("measured"), DoubleDevice()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ncu, "profile", profile)
+        for name, measure in microbench.BENCHMARKS.items():
+            write_rows(folder / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
+    return folder
 
 
 def figure_keys(text):
@@ -237,10 +240,11 @@ def test_every_kernel_a_benchmark_launches_is_in_its_source(quick, device, tmp_p
     monkeypatch.setattr(profiled, "Device", lambda: device)
     for plan in profiled.PLANS:
         profiled.launch_plan(plan, tmp_path / "clocks.json", quick=quick)
-    for source in {source for source, _ in device.launches}:
+    launched = set(device.launches)
+    for source in {source for source, _ in launched}:
         text = (kernels_folder() / "microbench" / f"{source}.cu").read_text()
         words = set(re.findall(r"[A-Za-z0-9]+", text.replace("_", " ")))
-        for kernel in {kernel for of, kernel in device.launches if of == source}:
+        for kernel in {kernel for of, kernel in launched if of == source}:
             assert set(kernel.split("_")) <= words | {str(number) for number in range(33)}
 
 
