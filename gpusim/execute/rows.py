@@ -140,7 +140,7 @@ class Row:
         Check that every modifier is accounted for.
 
         Raises:
-            Refused: One is not.
+            Refused: A modifier is not accounted for.
         """
         if self.modifiers:
             raise Refused(f"modifier {self.modifiers[0]} is not executed")

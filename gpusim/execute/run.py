@@ -65,7 +65,7 @@ class Execution:
         cubin: The kernel.
         launch: Grid and block.
         image: Global memory, which the kernel changes.
-        code: Its decoded instructions, None where one cannot be decoded.
+        code: Decoded instructions of the kernel; None for instructions that cannot be decoded.
         executed: Warp instructions executed so far.
     """
 

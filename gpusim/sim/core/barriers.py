@@ -136,8 +136,8 @@ class Barriers:
         """
         Return the barriers at which warps wait for the current phase.
 
-        Each has the CTA, the number of the barrier, the arrivals of its phase, the expected ones (0 if none has come to
-        say it), the pending bytes, and the numbers of the waiting warps.
+        Each entry has the CTA, the number of the barrier, the arrivals and the expected arrivals of the phase, the
+        pending bytes, and the numbers of the waiting warps. Expected arrivals are 0 before the first arrival.
         """
         found = []
         for place in range(len(self.waiting)):

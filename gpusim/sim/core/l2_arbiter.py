@@ -130,7 +130,7 @@ class L2Arbiter:
         Args:
             direction: ``READ`` or ``STORE``.
             sm: The SM.
-            start: Time at which the request reaches the L2, in thousandths of a cycle, as the result.
+            start: Time at which the request reaches the L2. Both times are thousandths of a cycle.
         """
         return max(start, min(self.done[direction], self.done[DIRECTIONS + CPC_SIZES * direction + self.small_cpc[sm]]))
 

@@ -61,7 +61,7 @@ class L2Sampled:
         self, figures: "Figures", crossbar: Crossbar, l2: L2, share: int, statuses: "Sequence[Column]"
     ) -> None:
         """
-        Build it on an L2.
+        Build the L2 of a sampled run on the L2 of an exact run.
 
         Args:
             figures: The machine's figures.

@@ -114,7 +114,7 @@ class Warps:
     Attributes:
         record: The stall cycles and logs of warps.
         ended: The CTA that ended last, or -1.
-        ended_at, ended_sm, ended_launched: The cycle after its last exit, its SM, and the cycle of its launch.
+        ended_at, ended_sm, ended_launched: For that CTA: the cycle after its last exit, its SM, its launch cycle.
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
@@ -243,7 +243,7 @@ class Warps:
             self.board_reason[board] = SHORT_SCOREBOARD
 
     def leave(self, warp: int, at: int) -> None:
-        """Remove a warp that exits, and free its CTA's slot if it is the last one."""
+        """Remove a warp that exits. If it is the last warp of its CTA, free the CTA's slot."""
         slot = self.slot[warp]
         self.remove(self.home[warp], warp)
         if self.watched[warp]:
