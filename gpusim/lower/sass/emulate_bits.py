@@ -18,6 +18,7 @@ from gpusim.lower.sass.emulate_registers import (
     reader,
     result,
     signed,
+    suffix_of,
     tester,
 )
 from gpusim.lower.sass.operands import Immediate, Predicate
@@ -168,6 +169,9 @@ def _count(value: LaneWords) -> LaneWords:
 NARROW_INTEGERS = {"U8": 8, "S8": 8, "U16": 16, "S16": 16}
 """Bits of the integers below a word that I2F converts, by its modifier."""
 
+PART_BITS = {"": 0, ".B1": 8, ".B2": 16, ".B3": 24, ".H1": 16}
+"""Lowest bit of the part of a register that I2F converts."""
+
 DIRECTIONS = {"RM": -np.inf, "RP": np.inf, "RZ": 0.0}
 """Rounding mode of a conversion by modifier; without a modifier it rounds to nearest."""
 
@@ -180,10 +184,10 @@ def _integer_to_float(sass: Sass) -> Callable[[LaneWords], LaneWords]:
     is_unsigned = not modifiers.isdisjoint({"U8", "U16", "U32"})
     towards = next((DIRECTIONS[one] for one in modifiers if one in DIRECTIONS), None)
     bits = next((NARROW_INTEGERS[one] for one in modifiers if one in NARROW_INTEGERS), 32)
-    sign = np.uint64(1 << bits - 1)
+    sign, shift = np.uint64(1 << bits - 1), np.uint64(PART_BITS[suffix_of(sass.operands["b"])])
 
     def compute(value: LaneWords) -> LaneWords:
-        low = value & np.uint64((1 << bits) - 1)
+        low = value >> shift & np.uint64((1 << bits) - 1)
         whole = low.astype(np.int64) if is_unsigned else (low ^ sign).astype(np.int64) - np.int64(sign)
         exact = whole.astype(np.float64)
         near = exact.astype(np.float32)

@@ -176,6 +176,11 @@ def sign_of(operand: SassOperand) -> str:
     return operand.sign if isinstance(operand, Register | Constant) else ""
 
 
+def suffix_of(operand: SassOperand) -> str:
+    """Return the suffix of a source, "" if it has none."""
+    return operand.suffix if isinstance(operand, Register | Constant) else ""
+
+
 def addend(operand: SassOperand) -> tuple[Read, int]:
     """
     Return a function that reads a source of a sum with its sign applied, and a constant to add to the sum.

@@ -4,7 +4,7 @@ from typing import Final
 
 from gpusim.errors import Unsupported
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.operands import RZ, Immediate, Register
+from gpusim.lower.sass.operands import PT, RZ, Immediate, Predicate, Register
 
 _ORDER: Final = frozenset({"STRONG", "CONSTANT", "SM", "GPU", "SYS"})
 _CACHE: Final = frozenset({"E", "EF", "EL", "LU", "EU", "NA", "LTC64B", "LTC128B", "LTC256B"})
@@ -55,6 +55,7 @@ The modifiers that the emulator implements, for opcodes that affect a path or an
 Opcodes that only compute data, or check their modifiers where they are executed, are not listed.
 """
 
+UNWRITTEN: Final = Predicate(PT)
 WHOLE_MASK: Final = 0xFFFFFFFF
 
 
@@ -71,6 +72,8 @@ def require_emulated(sass: Sass) -> None:
             raise refused(sass, f"modifier {modifier} is not emulated")
     if sass.name == "ATOMS" and sass.operand("d", Register).number != RZ:
         raise refused(sass, "a shared atomic that returns what was there is not emulated")
+    if sass.name == "R2UR" and sass.operands.get("p", UNWRITTEN) != UNWRITTEN:
+        raise refused(sass, "the predicate that R2UR writes is not emulated")
     if sass.name == "CALL" and "a" in sass.operands:
         raise refused(sass, "a call of a function in a register is not emulated")
     if sass.name == "WARPSYNC" and "ALL" not in sass.modifiers and sass.operand("k", Immediate).value != WHOLE_MASK:

@@ -97,6 +97,10 @@ def _b2r(w: Word) -> dict[str, SassOperand]:
     return {"d": destination(w), "p": predicate(w, 81)}
 
 
+def _branch_modifiers(w: Word) -> list[str]:
+    return [*optional(("", "U", "DIV", "CONV")[w.bits(32, 2)]), *when(w.flag(84), "ANY")]
+
+
 def _branch(w: Word) -> dict[str, SassOperand]:
     fields: dict[str, SassOperand] = {"x": predicate(w, 87, 90)}
     if w.flag(91):
@@ -151,7 +155,7 @@ CONTROL_OPCODES: dict[int, tuple[str, Irregular]] = {
     0x343: ("CALL", Irregular(fixed("ABS", "NOINC"), _far_call_of_register, idle=UNCOUNTED)),
     0x945: ("BSSY", Irregular(plain, lambda w: {"n": _convergence(w), "t": _near_target(w)}, idle=ALWAYS)),
     0x946: ("YIELD", Irregular(plain, nothing, idle=ALWAYS)),
-    0x947: ("BRA", Irregular(lambda w: optional(("", "U", "DIV", "CONV")[w.bits(32, 2)]), _branch, hidden="x")),
+    0x947: ("BRA", Irregular(_branch_modifiers, _branch, hidden="x")),
     **dict.fromkeys((0x348, 0x948), ("WARPSYNC", Irregular(_warpsync_modifiers, _warpsync, idle=ALWAYS))),
     0x949: ("BRX", Irregular(plain, _indexed_branch, idle=ALWAYS)),
     0x94D: ("EXIT", Irregular(plain, lambda w: {"x": predicate(w, 87, 90)}, hidden="x")),

@@ -1,6 +1,6 @@
 """The regular opcodes of f32 and f64, and of conversions between formats."""
 
-from gpusim.lower.sass.opcodes.regular import COMBINATIONS, IMMEDIATES, NO_C, Arithmetic, second_source
+from gpusim.lower.sass.opcodes.regular import COMBINATIONS, IMMEDIATES, NO_C, Arithmetic, ValueKind, second_source
 from gpusim.lower.sass.operands import RZ
 from gpusim.lower.sass.words import FIRST_HOPPER, UnknownOpcode, Word, optional, when
 
@@ -44,20 +44,25 @@ def _fmnmx(w: Word) -> list[str]:
 
 
 SCALES = ("INVALID0", "D8", "D4", "D2", "", "M2", "M4", "M8")
-"""What FMUL divides or multiplies its product by."""
+"""Powers of two by which FMUL divides or multiplies its product."""
 
 
-def _scaled(w: Word) -> list[str]:
-    flush, scale = _flushed(w), SCALES[w.bits(84, 3)]
-    return [*flush, *optional(scale), *_rounding(w), *when(w.flag(77), "SAT")]
+def _limits(w: Word) -> tuple[list[str], list[str]]:
+    """Return the modifiers of FMUL and FFMA before and after the scale."""
+    flush = ("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1]
+    return optional(flush), [*_rounding(w), *when(w.flag(77), "SAT")]
 
 
-def _flushed(w: Word) -> list[str]:
-    return optional(("", "FTZ", "FMZ", "INVALID3")[w.flag(80) | w.flag(76) << 1])
+def _ffma(w: Word) -> list[str]:
+    flush, rest = _limits(w)
+    return [*flush, *rest]
 
 
-def _float(w: Word) -> list[str]:
-    return [*_flushed(w), *_rounding(w), *when(w.flag(77), "SAT")]
+def _fmul(w: Word) -> list[str]:
+    flush, rest = _limits(w)
+    if not w.bits(84, 3):
+        raise UnknownOpcode("FMUL of scale 0 is not known")
+    return [*flush, *optional(SCALES[w.bits(84, 3)]), *rest]
 
 
 PACKINGS = {0: "PACK_AB", 1: "MERGE_C", 2: "UNPACK_B", 4: "UNPACK_B_MERGE_C", 5: "PACK_AB_MERGE_C"}
@@ -133,6 +138,18 @@ def _require_half(w: Word, name: str) -> None:
         raise UnknownOpcode("the upper half of a source that is no half is not known")
 
 
+def _upper_half(w: Word) -> str:
+    return ".H1" if w.flag(60) else ""
+
+
+INTEGER_PARTS = {0: ("", ".B1", ".B2", ".B3"), 1: ("", ".H1")}
+"""Parts of a register that are an integer of 8 or 16 bits, by bits 60 and 61."""
+
+
+def _integer_part(w: Word) -> str:
+    return INTEGER_PARTS.get(w.bits(84, 2), ("",))[w.bits(60, 2)]
+
+
 def _frnd(w: Word) -> list[str]:
     name = _source_format(w)
     if w.bits(84, 3) != w.bits(75, 3):
@@ -170,6 +187,9 @@ def _f2ip(w: Word) -> list[str]:
     return ["S8" if w.flag(76) else "U8", "F32", *when(w.flag(74), "NTZ"), *when(w.flag(75), "RELU")]
 
 
+HIGH_WORDS = (6, 7)
+"""Functions of MUFU that take and return the high word of an f64."""
+
 MUFU = ("COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH")
 
 
@@ -181,14 +201,18 @@ def _mufu(w: Word) -> list[str]:
     return [MUFU[w.bits(74, 4)], *optional(name)]
 
 
+def _mufu_values(w: Word) -> ValueKind:
+    return "double" if w.bits(74, 4) in HIGH_WORDS else "float"
+
+
 FLOAT_OPCODES: dict[int, Arithmetic] = {
     0x008: Arithmetic("FSEL", "d a b x", _ftz, sign="-", absolute=True, values="float"),
     0x009: Arithmetic("FMNMX", "d a b x", _fmnmx, "-", absolute=True, values="float"),
     0x00A: Arithmetic("FSET", "d a b x", _fset, "-", absolute=True, values="float"),
     0x00B: Arithmetic("FSETP", "p q a b x", _fsetp, "-", absolute=True, values="float"),
-    0x020: Arithmetic("FMUL", "d a b", _scaled, "-", absolute=True, values="float"),
+    0x020: Arithmetic("FMUL", "d a b", _fmul, "-", absolute=True, values="float"),
     0x021: Arithmetic("FADD", second_source("d a b"), _fadd, "-", absolute=True, values="float", adder=True),
-    0x023: Arithmetic("FFMA", "d a b c", _float, "-", absolute=True, values="float"),
+    0x023: Arithmetic("FFMA", "d a b c", _ffma, "-", absolute=True, values="float"),
     0x028: Arithmetic("DMUL", "d a b", _rounding, "-", absolute=True, values="double"),
     0x029: Arithmetic("DADD", "d a c", _rounding, "-", absolute=True, values="double"),
     0x02A: Arithmetic("DSETP", second_source("p q a b x"), _dsetp, "-", absolute=True, values="double", adder=True),
@@ -197,13 +221,13 @@ FLOAT_OPCODES: dict[int, Arithmetic] = {
     0x043: Arithmetic("F2IP", "d a b c", _f2ip, values="float"),
     0x045: Arithmetic("I2FP", "d b", _i2fp, idle=1 << 76),
     0x102: Arithmetic("FCHK", "p a b", sign="-", absolute=True, values="float"),
-    0x104: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="float", upper=True),
-    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="float", upper=True),
-    0x106: Arithmetic("I2F", "d b", _i2f),
-    0x107: Arithmetic("FRND", "d b", _frnd, "-", absolute=True, values="float", upper=True),
-    0x108: Arithmetic("MUFU", "d b", _mufu, "-", absolute=True, values="float", upper=True),
-    0x110: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="double", upper=True),
-    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="double", upper=True),
+    0x104: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="float", part=_upper_half),
+    0x105: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="float", part=_upper_half),
+    0x106: Arithmetic("I2F", "d b", _i2f, part=_integer_part),
+    0x107: Arithmetic("FRND", "d b", _frnd, "-", absolute=True, values="float", part=_upper_half),
+    0x108: Arithmetic("MUFU", "d b", _mufu, "-", absolute=True, values=_mufu_values, part=_upper_half),
+    0x110: Arithmetic("F2F", "d b", _f2f, "-", absolute=True, values="double", part=_upper_half),
+    0x111: Arithmetic("F2I", "d b", _f2i, "-", absolute=True, values="double", part=_upper_half),
     0x112: Arithmetic("I2F", "d b", _i2f),
     0x113: Arithmetic("FRND", "d b", _frnd, "-", absolute=True, values="double"),
 }

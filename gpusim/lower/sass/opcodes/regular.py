@@ -34,7 +34,7 @@ class Arithmetic:
         values: How an immediate is written, or a function that says it of a word.
         absolute: The sources have absolute-value bits.
         swizzled: The sources are pairs of halves, with fields that select halves.
-        upper: Bit 60 says that source b is the upper half of its register.
+        part: Returns the part of its register that source b of a word is, such as ".H1"; None if it is all of it.
         fields: Lowest bit and width of role ``k``.
         uniform: The opcode works on the uniform register file.
         adder: The opcode is a sum, whose second source takes the third slot's reuse bit.
@@ -48,7 +48,7 @@ class Arithmetic:
     values: ValueKind | Callable[[Word], ValueKind] = "integer"
     absolute: bool = False
     swizzled: bool = False
-    upper: bool = False
+    part: Callable[[Word], str] | None = None
     signed_sources: str = "abc"
     fields: dict[str, tuple[int, int]] = field(default_factory=dict)
     uniform: bool = False
@@ -188,8 +188,8 @@ def _register(
 
 def _half_selector(word: Word, entry: Arithmetic, low: int) -> str:
     """Return which halves of a pair a source takes, given the lowest bit of its field."""
-    if entry.upper:
-        return ".H1" if word.flag(SELECTOR_AT[32]) else ""
+    if entry.part is not None:
+        return entry.part(word)
     if not entry.swizzled:
         return ""
     selected: str = ("", ".F32", ".H0_H0", ".H1_H1")[word.bits(SELECTOR_AT[low], 2)]

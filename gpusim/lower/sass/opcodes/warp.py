@@ -1,7 +1,7 @@
 """Decodes shuffles, votes, predicate logic, special registers, and matrix opcodes that are not regular."""
 
 from gpusim.lower.sass.opcodes.irregular import Fields, Irregular, data, destination, fixed, plain, predicate
-from gpusim.lower.sass.operands import PT, Immediate, Named, Register, SassOperand
+from gpusim.lower.sass.operands import Immediate, Named, Register, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
 
 SPECIAL = {
@@ -96,7 +96,12 @@ def _vote(*, uniform: bool) -> Fields:
 
 
 def _to_uniform(w: Word) -> dict[str, SassOperand]:
-    return {"d": Register(w.bits(16, 6), uniform=True), "a": Register(w.bits(24, 8), reuse=w.flag(122))}
+    source = Register(w.bits(24, 8), reuse=w.flag(122))
+    return {"p": predicate(w, 81), "d": Register(w.bits(16, 6), uniform=True), "a": source}
+
+
+def _special_to_uniform(w: Word) -> dict[str, SassOperand]:
+    return {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)}
 
 
 REDUCED = ("", "OR", "XOR", "SUM", "MIN", "MAX", "INVALID6", "INVALID7")
@@ -163,6 +168,12 @@ def _imma(w: Word) -> dict[str, SassOperand]:
     }
 
 
+def _qmma_modifiers(w: Word) -> list[str]:
+    """Return shape, type of the sum and types of a and b of QMMA, the product of 8-bit floats of sm_89."""
+    a, b = ("E5M2" if w.flag(bit) else "E4M3" for bit in (78, 79))
+    return ["16832" if w.flag(75) else "16816", "F32" if w.flag(77) else "F16", a, b]
+
+
 I2IP_RESULTS = {(0, 0): ("8", ""), (3, 2): ("4", ".24")}
 """Width of the integers that I2IP packs, and the suffix of source c, by bits 77-78 and 72-73."""
 
@@ -191,9 +202,10 @@ def _i2ip(w: Word) -> dict[str, SassOperand]:
 
 WARP_OPCODES: dict[int, tuple[str, Irregular]] = {
     0x237: ("IMMA", Irregular(_imma_modifiers, _imma, idle=1 << 74)),
+    0x27A: ("QMMA", Irregular(_qmma_modifiers, _imma, idle=1 << 74)),
     0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(fixed("16", "MT88"), lambda w: {"d": destination(w), "a": Register(w.bits(24, 8))})),
-    **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(plain, _to_uniform, idle=PT << 81))),
+    **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(plain, _to_uniform, hidden="p"))),
     0x803: ("P2R", Irregular(_byte, _predicates_to_register)),
     0x804: ("R2P", Irregular(plain, _register_to_predicates)),
     0x805: ("CS2R", Irregular(lambda w: when(not w.flag(80), "32"), lambda w: {"d": destination(w), "n": _special(w)})),
@@ -208,7 +220,7 @@ WARP_OPCODES: dict[int, tuple[str, Irregular]] = {
     ),
     0x89C: ("UPLOP3", Irregular(fixed("LUT"), _plop3(uniform=True), uniform=True)),
     0x919: ("S2R", Irregular(plain, lambda w: {"d": destination(w), "n": _special(w)})),
-    0x9C3: ("S2UR", Irregular(plain, lambda w: {"d": Register(w.bits(16, 6), uniform=True), "n": _special(w)})),
+    0x9C3: ("S2UR", Irregular(plain, _special_to_uniform, uniform=True)),
     **dict.fromkeys(
         (0x389, 0x589, 0x989, 0xF89),
         ("SHFL", Irregular(lambda w: [("IDX", "UP", "DOWN", "BFLY")[w.bits(58, 2)]], _shuffle)),

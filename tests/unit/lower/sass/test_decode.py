@@ -184,6 +184,32 @@ def test_an_unknown_opcode_names_its_address():
         decode_word(0xFFF, 0x40, 90)
 
 
+@pytest.mark.parametrize(
+    ("word", "name"),
+    {0x000FE2000C7008FF_00E00000081879F0: "HGMMA", 0x001FCC0000000000_00000000000079C5: "WARPGROUP"}.items(),
+)
+def test_asynchronous_opcodes_of_sm_90_are_refused_by_name(word, name):
+    with pytest.raises(Unsupported, match=rf"^text 0x0000: {name} \(opcode 0x9[0-9a-f]+\) is not decoded \(word "):
+        decode_word(word, 0, 90)
+    with pytest.raises(Unsupported, match=r"^text 0x0000: opcode 0x9[0-9a-f]+ is not known \(word "):
+        decode_word(word, 0, 89)
+
+
+@pytest.mark.parametrize("scale", range(8))
+def test_a_product_is_scaled_by_a_power_of_two(scale):
+    """FMUL R3, R1, R2 divided by 8, 4 and 2, as it is, or multiplied by 2, 4 and 8. Scale 0 has no name."""
+    word = 0x000FC800_00000000_00000002_01037220 | scale << 84
+
+    if scale == 0:
+        with pytest.raises(Unsupported, match=r"FMUL of scale 0 is not known"):
+            decode_word(word, 0, 80)
+    else:
+        assert (
+            decode_word(word, 0, 80).mnemonic
+            == ("FMUL.D8", "FMUL.D4", "FMUL.D2", "FMUL", "FMUL.M2", "FMUL.M4", "FMUL.M8")[scale - 1]
+        )
+
+
 def test_other_architectures_are_refused():
     with pytest.raises(Unsupported, match=r"^machine code of sm_75 to sm_90 can be decoded, got sm_120$"):
         decode(b"", 120)
@@ -192,23 +218,30 @@ def test_other_architectures_are_refused():
 ODD = {
     "a carry into a sum that has none": (0x210, 0x1 << 87, 0xF << 87),
     "a predicate that IMAD does not set": (0x224, 0x2 << 81, PT << 81),
-    "a scale of FMUL": (0x220, 0x2 << 84, 4 << 84),
+    "some bytes of MOV": (0x202, 0x3 << 72, 0xF << 72),
     "a bit that no opcode is known to have": (0x210, 1 << 100, 0),
 }
 """Opcode, what stands in a field that the decoder does not read, and what stands there in code that was seen."""
 
-IDLE = {0x210: 0xF << 87 | 0xF << 77 | PT << 81 | PT << 84, 0x224: 0xF << 87 | PT << 81, 0x220: 4 << 84}
+IDLE = {0x210: 0xF << 87 | 0xF << 77 | PT << 81 | PT << 84, 0x224: 0xF << 87 | PT << 81, 0x202: 0xF << 72}
 
 
 @pytest.mark.parametrize("what", ODD)
 def test_a_bit_that_is_not_read_and_not_idle_is_refused_by_its_number(what):
-    """IADD3, IMAD and FMUL R0, R0, R0 ..., with one field changed."""
+    """IADD3, IMAD and MOV R0, R0, R0 ..., with one field changed."""
     opcode, odd, idle = ODD[what]
     word = opcode | IDLE[opcode]
 
-    assert decode_word(word, 0, 80).name in {"IADD3", "IMAD", "FMUL"}
+    assert decode_word(word, 0, 80).name in {"IADD3", "IMAD", "MOV"}
     with pytest.raises(Unsupported, match=r"^text 0x0000: [A-Z0-9]+ with 0x[0-9a-f]+ in bits [0-9, ]+ is not known"):
         decode_word(word & ~idle | odd, 0, 80)
+
+
+def test_the_guard_of_a_special_register_s_move_to_a_uniform_one_is_uniform():
+    sass = decode_word(0x000E620000008800_00000000000689C3, 0, 90)
+
+    assert sass.text == "@!UP0 S2UR UR6, SR_CgaCtaId"
+    assert sass.guard == Predicate(0, uniform=True, inverted=True)
 
 
 GLOBAL = {

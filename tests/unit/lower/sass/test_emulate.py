@@ -414,6 +414,10 @@ REFUSED = {
         ("CALL.REL.NOINC", {"a": r(4), "t": CodeAddress(0)}),
         "a call of a function in a register is not emulated",
     ),
+    "a predicate of R2UR": (
+        ("R2UR", {"p": Predicate(0), "d": ur(2), "a": r(4)}),
+        "the predicate that R2UR writes is not emulated",
+    ),
     "a conversion to f64": (("F2F.F64.F32", {"d": r(2), "b": r(4)}), "modifier F64 is not emulated"),
     "a function of halves": (("MUFU.RCP.F16", {"d": r(2), "b": r(4)}), "modifier F16 is not emulated"),
     "a compare and swap": (
@@ -466,6 +470,17 @@ def test_a_narrow_load_takes_its_bytes_out_of_the_word(modifier, value):
     )
 
     assert shown_by(steps)[1] == [value] * 32
+
+
+@pytest.mark.parametrize(
+    ("modifier", "part", "value"), [("U8", ".B1", 3.0), ("S8", ".B3", -16.0), ("U16", ".H1", 61440.0)]
+)
+def test_a_conversion_takes_the_part_of_its_source(modifier, part, value):
+    """0xf0000380: its bytes are 0x80, 3, 0 and 0xf0, -16 or the upper half of the half word 61440."""
+    words = ("MOV", {"d": r(4), "b": Immediate(0xF0000380)})
+    steps = executed(words, (f"I2F.{modifier}", {"d": r(2), "b": Register(4, suffix=part)}), store_to(2))
+
+    assert shown_by(steps) == [[struct.unpack("<I", struct.pack("<f", value))[0]] * 32]
 
 
 @pytest.mark.parametrize(("modifier", "value"), {"S8": -128.0, "U8": 128.0, "S16": 896.0, "U32.RP": 2.0**32}.items())
