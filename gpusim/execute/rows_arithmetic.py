@@ -438,9 +438,15 @@ def _double_compare(row: Row) -> None:
     row.outputs()
 
 
+def _difference(row: Row) -> None:
+    _three(row, core.DIFFERENCE)
+    row.set(FORM=int(row.has("U32")))
+
+
 def _dot(row: Row) -> None:
     _three(row, core.DOT)
-    halves = row.one_of(("4A", "2A.LO", "2A.HI"))
+    row.has("2A", "4A")
+    halves = row.one_of(("", "LO", "HI"))
     named = [name for name in row.modifiers if name in ("S8", "U8", "S16", "U16")]
     row.ignore(frozenset({"S8", "U8", "S16", "U16"}))
     a, b = (*named, "S8", "S8")[:2]
@@ -468,6 +474,7 @@ ARITHMETIC_ROWS: Final[dict[str, Make]] = {
     "VIADDMNMX": _add_extreme,
     "IABS": _absolute,
     "IDP": _dot,
+    "VABSDIFF": _difference,
     "P2R": _pack_predicates,
     "R2P": _unpack_predicates,
     "I2IP": _pack_integers,

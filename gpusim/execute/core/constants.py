@@ -118,7 +118,8 @@ GROUP = 5
     PACK_PREDICATES,
     UNPACK_PREDICATES,
     PACK_INTEGERS,
-) = range(32, 55)
+    DIFFERENCE,
+) = range(32, 56)
 
 (
     F_ADD,

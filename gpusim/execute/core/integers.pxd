@@ -17,4 +17,5 @@ cdef long long combined(long long how, long long holds, long long other) noexcep
 cdef void compare(Registers r, long long row) noexcept
 cdef void dot(Registers r, long long row) noexcept
 cdef void pack_integers(Registers r, long long row) noexcept
+cdef void difference(Registers r, long long row) noexcept
 cdef void integer_operation(Registers r, long long row, long long kind) noexcept

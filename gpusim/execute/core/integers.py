@@ -13,6 +13,7 @@ from gpusim.execute.core.constants import (
     C_HIGH,
     COMPARE,
     D_HIGH,
+    DIFFERENCE,
     DOT,
     EXTREME,
     FORM,
@@ -284,6 +285,19 @@ def pack_integers(r: Registers, row: int) -> None:
     store(r, row)
 
 
+def difference(r: Registers, row: int) -> None:
+    """VABSDIFF: the absolute value of a - b, plus c. FORM: unsigned."""
+    fetch(r, row, FROM_A, A)
+    fetch(r, row, FROM_B, B)
+    fetch(r, row, FROM_C, C)
+    unsigned = r.code[row + FORM]
+    for lane in range(LANES):
+        a, b = r.s[A + lane], r.s[B + lane]
+        less = a < b if unsigned else signed32(a) < signed32(b)
+        r.s[D + lane] = low32(low64(r.s[C + lane]) + (low32(b - a) if less else low32(a - b)))
+    store(r, row)
+
+
 def integer_operation(r: Registers, row: int, kind: int) -> None:
     """Execute an instruction of the integers' group."""
     if kind == ADD3:
@@ -310,5 +324,7 @@ def integer_operation(r: Registers, row: int, kind: int) -> None:
         dot(r, row)
     elif kind == PACK_INTEGERS:
         pack_integers(r, row)
+    elif kind == DIFFERENCE:
+        difference(r, row)
     else:
         bit_operation(r, row, kind)
