@@ -10,7 +10,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "GpusimError": "gpusim.errors",
-    "Kernel": "gpusim.python.kernel",
+    "ReadyKernel": "gpusim.python.kernel",
     "KernelRun": "gpusim.python.kernel",
     "LayoutReport": "gpusim.layout.bank_map",
     "Result": "gpusim.results.result",

@@ -11,8 +11,8 @@ from gpusim.machine.load import load_machine as load_machine
 from gpusim.machine.load import machine_names as machine_names
 from gpusim.python.compare import compare as compare
 from gpusim.python.explain import explain as explain
-from gpusim.python.kernel import Kernel as Kernel
 from gpusim.python.kernel import KernelRun as KernelRun
+from gpusim.python.kernel import ReadyKernel as ReadyKernel
 from gpusim.python.kernel import kernel as kernel
 from gpusim.python.run import Run as Run
 from gpusim.python.run import read_run as read_run

@@ -1,5 +1,6 @@
 """
-Texts that are interpreted or compiled: of which units a compiled module is built, and which of both is used.
+Core texts: of which units a compiled module is built, and whether it is executed compiled or interpreted.
 
-Two cores are such texts: that of the simulator (``sim.core``) and that of the executor (``execute.core``).
+Its interface is ``CoreText``, which a core declares of its units, and ``engine_of``, which returns the execution.
+It never knows what a core computes.
 """

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.core import constants as core
-from gpusim.execute.run import Executed
+from gpusim.execute.run import ExecutedSteps
 from gpusim.layout.banks import access_ideal, access_wavefronts, ldmatrix_ideal, ldmatrix_wavefronts
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -74,7 +74,7 @@ def empty_counts(code: Sequence[Sass | None]) -> KernelCounts:
     )
 
 
-def count(counts: KernelCounts, rows: IntArray, pieces: Iterable[Executed]) -> None:
+def count(counts: KernelCounts, rows: IntArray, pieces: Iterable[ExecutedSteps]) -> None:
     """
     Add what was executed.
 
@@ -93,7 +93,7 @@ def count(counts: KernelCounts, rows: IntArray, pieces: Iterable[Executed]) -> N
             _count_accesses(counts.rows[number], table[number], piece.addresses[chosen], active[chosen])
 
 
-def _count_steps(counts: KernelCounts, piece: Executed) -> None:
+def _count_steps(counts: KernelCounts, piece: ExecutedSteps) -> None:
     issues = np.bincount(piece.steps, minlength=len(counts.rows))
     lanes = np.bincount(piece.steps, np.bitwise_count(piece.lanes.astype(np.uint64)), minlength=len(counts.rows))
     for number in np.flatnonzero(issues):

@@ -26,7 +26,7 @@ Dim = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class KernelLaunch:
     """
     How a kernel is launched.
 
@@ -77,7 +77,7 @@ class Launch:
         return cta % x, cta // x % y, cta // (x * y)
 
 
-def constant_bank(cubin: Cubin, launch: Launch, arguments: Sequence[bytes]) -> bytes:
+def constant_bank(cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes]) -> bytes:
     """
     Return constant bank 0 as a driver fills it: extents, the stack pointer, parameters.
 
@@ -104,7 +104,7 @@ def unknown_words(cubin: Cubin) -> frozenset[int]:
     return frozenset(range(cubin.parameters_at // WORD_BYTES)) - KNOWN_WORDS - {SHARED_WINDOW_AT // WORD_BYTES}
 
 
-def special_words(launch: Launch) -> WordArray:
+def special_words(launch: KernelLaunch) -> WordArray:
     """Return the special registers of all warps of a CTA, shape [warps, registers, lanes]; those of a CTA are 0."""
     words = np.zeros((launch.warps, core.SPECIAL_REGISTERS, WARP_SIZE), dtype=np.uint32)
     lanes = np.arange(WARP_SIZE, dtype=np.uint32)

@@ -19,7 +19,7 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WORD_BYTES
 
 WORD: Final = 0xFFFFFFFF
-SIGN: Final = 0x80000000
+SIGN_BIT: Final = 0x80000000
 HALF_SIGNS: Final = 0x80008000
 UNIFORM_ROW: Final = core.REGISTERS
 SPECIAL_ROW: Final = core.REGISTERS + core.UNIFORM_REGISTERS
@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 @dataclass(slots=True)
-class Words:
+class ConstantWords:
     """
     The words that instructions read from constant banks and from their own text.
 
@@ -68,7 +68,7 @@ class Words:
         return ~self.places[value]
 
 
-def words_of(banks: Mapping[int, bytes], unknown: frozenset[int]) -> Words:
+def words_of(banks: Mapping[int, bytes], unknown: frozenset[int]) -> ConstantWords:
     """Lay out the words of constant banks."""
     places: dict[int, tuple[int, int]] = {}
     words: list[int] = []
@@ -76,10 +76,10 @@ def words_of(banks: Mapping[int, bytes], unknown: frozenset[int]) -> Words:
         padded = data + bytes(-len(data) % WORD_BYTES)
         places[bank] = len(words), len(padded) // WORD_BYTES
         words += np.frombuffer(padded, dtype="<u4").tolist()
-    return Words(places, unknown, words)
+    return ConstantWords(places, unknown, words)
 
 
-class Row:
+class RowMaker:
     """
     The row of one instruction while it is made.
 
@@ -92,7 +92,7 @@ class Row:
 
     __slots__ = ("cells", "modifiers", "sass", "words")
 
-    def __init__(self, sass: Sass, words: Words) -> None:
+    def __init__(self, sass: Sass, words: ConstantWords) -> None:
         self.sass, self.words = sass, words
         self.cells: IntArray = np.zeros(core.ROW, dtype=np.int64)
         self.modifiers = list(sass.modifiers)
@@ -101,7 +101,7 @@ class Row:
         cells[core.INTO] = RZ
         cells[core.KEEP_A : core.KEEP_C + 1] = WORD
         for column in (core.TO, core.TO_HIGH, core.P, core.Q):
-            cells[column] = core.NOWHERE
+            cells[column] = core.NO_DESTINATION
         for column in (core.X, core.Y, core.Z):
             cells[column] = PT
         cells[core.SCALE] = 1
@@ -174,7 +174,7 @@ class Row:
         for column, role in ((core.P, "p"), (core.Q, "q")):
             operand = self.sass.operands.get(role)
             if isinstance(operand, Predicate):
-                self.cells[core.UNIFORM] |= operand.uniform
+                self.cells[core.IS_UNIFORM] |= operand.uniform
                 if operand.number != PT:
                     self.cells[column] = operand.number + UNIFORM_PREDICATE * operand.uniform
 
@@ -183,10 +183,10 @@ class Row:
         operand = self.sass.operands.get(role)
         if not isinstance(operand, Register):
             return
-        self.cells[core.UNIFORM] |= operand.uniform
+        self.cells[core.IS_UNIFORM] |= operand.uniform
         if operand.number != (URZ if operand.uniform else RZ):
             self.cells[core.TO] = operand.number + UNIFORM_ROW * operand.uniform
-            self.cells[core.TO_HIGH] = self.cells[core.TO] + 1 if wide else core.NOWHERE
+            self.cells[core.TO_HIGH] = self.cells[core.TO] + 1 if wide else core.NO_DESTINATION
 
     def register(self, operand: Register, part: int = 0) -> int:
         """Return the row of a register, or of one behind it; the zero register has none behind it."""
@@ -246,11 +246,11 @@ class Row:
         return int(role in self.sass.operands and self.source(column, role, negative=WORD) == "-")
 
 
-Make = Callable[[Row], None]
+Make = Callable[[RowMaker], None]
 
 
 def rows_of(
-    code: bytes, architecture: int, words: Words, makers: Mapping[str, Make]
+    code: bytes, architecture: int, words: ConstantWords, makers: Mapping[str, Make]
 ) -> tuple[IntArray, list[Sass | None], dict[int, str]]:
     """
     Turn a kernel's text into rows.
@@ -279,7 +279,7 @@ def rows_of(
             rows.append(_refused_row())
             continue
         decoded.append(sass)
-        row = Row(sass, words)
+        row = RowMaker(sass, words)
         try:
             make = makers.get(sass.name)
             if make is None:

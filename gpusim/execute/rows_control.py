@@ -3,7 +3,7 @@
 from typing import Final
 
 from gpusim.execute.core import constants as core
-from gpusim.execute.rows import SPECIAL_ROW, WORD, Make, Refused, Row
+from gpusim.execute.rows import SPECIAL_ROW, WORD, Make, Refused, RowMaker
 from gpusim.lower.sass.operands import RZ, CodeAddress, Immediate, Named, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 
@@ -19,16 +19,16 @@ HINTS: Final = frozenset(
 )
 
 
-def _nothing(row: Row) -> None:
-    row.kind(core.NOTHING)
+def _nothing(row: RowMaker) -> None:
+    row.kind(core.NO_EFFECT)
     row.modifiers.clear()
 
 
-def _target(row: Row) -> None:
+def _target(row: RowMaker) -> None:
     row.set(TARGET=row.sass.operand("t", CodeAddress).address // INSTRUCTION_BYTES)
 
 
-def _branch(row: Row) -> None:
+def _branch(row: RowMaker) -> None:
     row.kind(core.BRANCH)
     if row.has("CONV"):
         row.set(FORM=1)
@@ -39,20 +39,20 @@ def _branch(row: Row) -> None:
     _target(row)
 
 
-def _indexed(row: Row) -> None:
+def _indexed(row: RowMaker) -> None:
     row.kind(core.BRANCH_INDEXED)
     row.ignore(HINTS)
     row.set(FROM_A=row.register(row.sass.operand("a", Register)))
     _target(row)
 
 
-def _exit(row: Row) -> None:
-    row.kind(core.EXIT)
+def _exit(row: RowMaker) -> None:
+    row.kind(core.EXIT_LANES)
     row.optional(core.X, "x")
 
 
 def _convergence(kind: int) -> Make:
-    def make(row: Row) -> None:
+    def make(row: RowMaker) -> None:
         row.kind(kind)
         row.ignore(HINTS)
         row.optional(core.X, "x")
@@ -61,7 +61,7 @@ def _convergence(kind: int) -> Make:
     return make
 
 
-def _synchronize(row: Row) -> None:
+def _synchronize(row: RowMaker) -> None:
     row.kind(core.SYNCHRONIZE)
     whole = row.has("ALL")
     row.ignore(HINTS)
@@ -69,7 +69,7 @@ def _synchronize(row: Row) -> None:
     row.set(FROM_B=row.words.immediate(WORD) if whole or mask is None else row.place(mask))
 
 
-def _move_convergence(row: Row) -> None:
+def _move_convergence(row: RowMaker) -> None:
     clear = row.has("CLEAR")
     row.ignore(frozenset({"32", "PQUAD"}))
     named, register = row.sass.operand("n", Named), row.sass.operands.get("d")
@@ -84,8 +84,8 @@ def _move_convergence(row: Row) -> None:
         row.source(core.FROM_B, "b")
 
 
-def _barrier(row: Row) -> None:
-    row.kind(core.BARRIER)
+def _barrier(row: RowMaker) -> None:
+    row.kind(core.MEET_BARRIER)
     row.ignore(HINTS)
     mode = row.one_of(("SYNC", "ARV", "RED"))
     if mode == 2:
@@ -105,14 +105,14 @@ def _barrier(row: Row) -> None:
     row.set(FORM_3=mode, FORM_4=held)
 
 
-def _barrier_result(row: Row) -> None:
+def _barrier_result(row: RowMaker) -> None:
     row.kind(core.BARRIER_RESULT)
     row.has("RESULT")
     row.outputs()
     row.result()
 
 
-def _special(row: Row) -> None:
+def _special(row: RowMaker) -> None:
     name = str(row.sass.operands["n"])
     if name not in SPECIALS:
         raise Refused(f"special register {name} is not executed")
@@ -120,7 +120,7 @@ def _special(row: Row) -> None:
     row.set(FROM_B=SPECIAL_ROW + SPECIALS.index(name))
     long = row.sass.name == "CS2R" and not row.has("32")
     row.result(wide=False)
-    if long and row.cells[core.TO] != core.NOWHERE:
+    if long and row.cells[core.TO] != core.NO_DESTINATION:
         if name != "SRZ":
             raise Refused(f"the 64 bits of {name} are not executed")
         row.kind(core.MULTIPLY_WIDE)
@@ -128,7 +128,7 @@ def _special(row: Row) -> None:
         row.never(core.X)
 
 
-def _shuffle(row: Row) -> None:
+def _shuffle(row: RowMaker) -> None:
     row.kind(core.SHUFFLE)
     for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
         row.source(column, role)
@@ -137,7 +137,7 @@ def _shuffle(row: Row) -> None:
     row.result()
 
 
-def _vote(row: Row) -> None:
+def _vote(row: RowMaker) -> None:
     row.kind(core.VOTE)
     row.predicate(core.X, row.sass.operands["x"])
     row.set(FORM=row.one_of(("ALL", "ANY", "EQ")))
@@ -145,7 +145,7 @@ def _vote(row: Row) -> None:
     row.result()
 
 
-def _match(row: Row) -> None:
+def _match(row: RowMaker) -> None:
     row.kind(core.MATCH)
     row.source(core.FROM_A, "a")
     row.ignore(frozenset({"U32"}))
@@ -155,7 +155,7 @@ def _match(row: Row) -> None:
     row.result()
 
 
-def _reduce(row: Row) -> None:
+def _reduce(row: RowMaker) -> None:
     row.kind(core.REDUCE)
     row.source(core.FROM_A, "a")
     signed = row.has("S32")
@@ -164,13 +164,13 @@ def _reduce(row: Row) -> None:
     row.result()
 
 
-def _to_uniform(row: Row) -> None:
+def _to_uniform(row: RowMaker) -> None:
     row.kind(core.TO_UNIFORM)
     row.source(core.FROM_A, "a")
     row.result()
 
 
-def _half_product(row: Row) -> None:
+def _half_product(row: RowMaker) -> None:
     row.kind(core.H_MATRIX)
     shape = row.modifiers.pop(0)
     kind = row.one_of(("F16", "BF16", "TF32"))
@@ -182,17 +182,17 @@ def _half_product(row: Row) -> None:
     row.set(FORM=kind, FORM_2=int(sums == "F32"), NUMBER=bits, SIZE=extent)
 
 
-def _fragments(row: Row) -> None:
+def _fragments(row: RowMaker) -> None:
     for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
         row.set(
             **{("FROM_A", "FROM_B", "FROM_C")[column - core.FROM_A]: row.register(row.sass.operand(role, Register))}
         )
     row.result()
-    if row.cells[core.TO] == core.NOWHERE:
-        row.kind(core.NOTHING)
+    if row.cells[core.TO] == core.NO_DESTINATION:
+        row.kind(core.NO_EFFECT)
 
 
-def _integer_product(row: Row) -> None:
+def _integer_product(row: RowMaker) -> None:
     row.kind(core.I_MATRIX)
     shape, a, b = row.modifiers[:3]
     row.modifiers = row.modifiers[3:]
@@ -204,7 +204,7 @@ def _integer_product(row: Row) -> None:
     row.set(FORM_4=int(row.has("SAT")))
 
 
-def _transpose(row: Row) -> None:
+def _transpose(row: RowMaker) -> None:
     row.kind(core.TRANSPOSE)
     row.ignore(frozenset({"16", "MT88"}))
     row.source(core.FROM_A, "a")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from gpusim.execute.core import constants as core
-from gpusim.execute.rows import Make, Refused, Row
+from gpusim.execute.rows import Make, Refused, RowMaker
 from gpusim.lower.sass.opcodes.memory import ATOMIC_OPERATIONS
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Memory, Predicate, Register
 from gpusim.units import WORD_BYTES
@@ -16,14 +16,14 @@ CACHING: Final = frozenset(
 )
 """Modifiers of caches and of memory order: they change no result, since lanes and warps execute one after the other."""
 
-SIZES: Final = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
-SPACES: Final = {
+ACCESS_SIZES: Final = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
+SPACE_OF_OPCODE: Final = {
     **dict.fromkeys(("LDG", "STG", "ATOMG", "ATOM", "RED", "REDG"), core.GLOBAL_SPACE),
     **dict.fromkeys(("LDS", "STS", "ATOMS"), core.SHARED_SPACE),
     **dict.fromkeys(("LDL", "STL"), core.LOCAL_SPACE),
     **dict.fromkeys(("LD", "ST"), core.GENERIC_SPACE),
 }
-SCALES: Final = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}
+ADDRESS_SCALES: Final = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}
 ATOMIC_NUMBERS: Final = {
     "": (0, 4),
     "S32": (1, 4),
@@ -37,14 +37,14 @@ ATOMIC_NUMBERS: Final = {
 """Number and bytes of each type of an atomic operation."""
 
 
-def _address(row: Row, role: str = "m") -> None:
+def _address(row: RowMaker, role: str = "m") -> None:
     memory = row.sass.operand(role, Memory)
     row.set(
         FROM_A=row.register(memory.base),
-        SCALE=SCALES[memory.base.suffix],
+        SCALE=ADDRESS_SCALES[memory.base.suffix],
         OFFSET=memory.offset,
         WIDE=int(memory.wide),
-        SPACE=SPACES.get(row.sass.name, core.GLOBAL_SPACE),
+        SPACE=SPACE_OF_OPCODE.get(row.sass.name, core.GLOBAL_SPACE),
     )
     if memory.wide and not memory.half:
         row.set(FROM_A_HIGH=row.register(memory.base, 1))
@@ -54,15 +54,15 @@ def _address(row: Row, role: str = "m") -> None:
             row.set(FROM_B_HIGH=row.register(memory.uniform, 1))
 
 
-def _size(row: Row) -> None:
-    for name, size in SIZES.items():
+def _size(row: RowMaker) -> None:
+    for name, size in ACCESS_SIZES.items():
         if row.has(name):
             row.set(SIZE=size, FORM=int(name.startswith("S")))
             return
     row.set(SIZE=WORD_BYTES)
 
 
-def _load(row: Row) -> None:
+def _load(row: RowMaker) -> None:
     row.kind(core.LOAD)
     _address(row)
     row.ignore(CACHING)
@@ -73,15 +73,15 @@ def _load(row: Row) -> None:
         raise Refused("a load whose value depends on a predicate is not executed")
 
 
-def _store(row: Row) -> None:
-    row.kind(core.STORE)
+def _store(row: RowMaker) -> None:
+    row.kind(core.STORE_WORDS)
     _address(row)
     row.ignore(CACHING)
     _size(row)
     row.set(FROM_C=row.register(row.sass.operand("v", Register)), FORM=0)
 
 
-def _atomic(row: Row) -> None:
+def _atomic(row: RowMaker) -> None:
     row.kind(core.ATOMIC)
     _address(row)
     row.ignore(CACHING)
@@ -107,7 +107,7 @@ def _atomic(row: Row) -> None:
         row.result()
 
 
-def _constant(row: Row) -> None:
+def _constant(row: RowMaker) -> None:
     memory = row.sass.operand("m", Constant)
     row.kind(core.LOAD_CONSTANT)
     if memory.bank not in row.words.banks:
@@ -121,10 +121,10 @@ def _constant(row: Row) -> None:
     row.set(OFFSET=memory.offset, FROM_C=~first, INTO=count)
     _size(row)
     row.result()
-    row.set(WIDE=int(row.cells[core.UNIFORM]))
+    row.set(WIDE=int(row.cells[core.IS_UNIFORM]))
 
 
-def _copy(row: Row) -> None:
+def _copy(row: RowMaker) -> None:
     row.kind(core.COPY)
     _address(row)
     row.ignore(CACHING)
@@ -137,7 +137,7 @@ def _copy(row: Row) -> None:
     row.predicate(core.X, row.sass.operands["x"])
 
 
-def _matrix(row: Row) -> None:
+def _matrix(row: RowMaker) -> None:
     row.kind(core.LOAD_MATRIX)
     _address(row)
     row.has("16")

@@ -13,7 +13,7 @@ from gpusim.execute.core import constants as core
 from gpusim.execute.core import cta
 from gpusim.execute.core.source import CTA
 from gpusim.execute.image import Image
-from gpusim.execute.launch import CTAID_ROW, Launch, constant_bank, special_words, unknown_words
+from gpusim.execute.launch import CTAID_ROW, KernelLaunch, constant_bank, special_words, unknown_words
 from gpusim.execute.rows import SPECIAL_ROW, rows_of, words_of
 from gpusim.execute.rows_arithmetic import ARITHMETIC_ROWS
 from gpusim.execute.rows_control import CONTROL_ROWS
@@ -21,6 +21,7 @@ from gpusim.execute.rows_memory import MEMORY_ROWS
 from gpusim.lower.sass.cubin import Cubin
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT
+from gpusim.units import WARP_SIZE
 
 TURN = 1 << 14
 """Instructions after which another warp has its turn, so that a warp can wait for a flag that another one sets."""
@@ -31,12 +32,12 @@ STACK_ALIGNMENT = 16
 STEPS_AT_ONCE, ACCESSES_AT_ONCE = 1 << 16, 1 << 14
 """Room of a trace before it is read."""
 
-SPACES = ("global", "shared", "local", "generic", "constant")
+SPACE_NAMES = ("global", "shared", "local", "generic", "constant")
 MAKERS = ARITHMETIC_ROWS | CONTROL_ROWS | MEMORY_ROWS
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedSteps:
     """
     What a part of a CTA's trace holds.
 
@@ -57,7 +58,7 @@ class Executed:
     addresses: IntArray
 
 
-class Execution:
+class KernelExecution:
     """
     A kernel that is executed with some arguments.
 
@@ -70,7 +71,7 @@ class Execution:
     """
 
     def __init__(
-        self, cubin: Cubin, launch: Launch, arguments: Sequence[bytes], image: Image, *, keeps: bool = False
+        self, cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes], image: Image, *, keeps: bool = False
     ) -> None:
         """
         Prepare the launch.
@@ -96,23 +97,23 @@ class Execution:
         """Build the CTA that executes all CTAs, one after the other."""
         launch, warps, module = self.launch, self.launch.warps, engine_of(CTA, cta).module
         size = warps * core.FILE_WORDS
-        file = np.zeros(size + len(words) * core.LANES, dtype=np.uint32)
-        file[size:] = np.repeat(np.array(words, dtype=np.uint32), core.LANES)
-        self._registers = file[:size].reshape(warps, -1, core.LANES)
+        file = np.zeros(size + len(words) * WARP_SIZE, dtype=np.uint32)
+        file[size:] = np.repeat(np.array(words, dtype=np.uint32), WARP_SIZE)
+        self._registers = file[:size].reshape(warps, -1, WARP_SIZE)
         self._registers[:, SPECIAL_ROW:] = special_words(launch)
-        self._predicates = np.zeros((warps, core.PREDICATES), dtype=np.uint32)
+        self._predicates = np.zeros((warps, core.PREDICATE_ROWS), dtype=np.uint32)
         self._state = np.zeros(warps * core.STATE_WORDS, dtype=np.int64)
         stack = -(-max(self.cubin.local_bytes, 1) // STACK_ALIGNMENT) * STACK_ALIGNMENT
         self._shared = np.zeros(max(self.cubin.shared_bytes + launch.shared_bytes, 1), dtype=np.uint8)
-        local = np.zeros(warps * core.LANES * stack, dtype=np.uint8)
-        memory = module.Memory(self.image.contents, self.image.table, self._shared, local, stack)
-        memory.take(np.zeros(2 * core.LANES, dtype=np.int64))
+        local = np.zeros(warps * WARP_SIZE * stack, dtype=np.uint8)
+        memory = module.CtaMemory(self.image.contents, self.image.table, self._shared, local, stack)
+        memory.take(np.zeros(2 * WARP_SIZE, dtype=np.int64))
         self._steps = np.zeros(STEPS_AT_ONCE if self.keeps else 1, dtype=np.int64)
         self._warps = np.zeros_like(self._steps)
         self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
-        scratch = np.zeros(core.SCRATCH_WORDS + 4 * core.LANES, dtype=np.uint32)
+        scratch = np.zeros(core.SCRATCH_WORDS + 4 * WARP_SIZE, dtype=np.uint32)
         self._cta = module.Cta(
-            module.Registers(self.rows, file, self._predicates.reshape(-1), scratch),
+            module.WarpRegisters(self.rows, file, self._predicates.reshape(-1), scratch),
             memory,
             module.Convergence(self._state),
             module.Trace(self._steps, self._warps, self._accesses.reshape(-1), keeps=self.keeps),
@@ -121,7 +122,7 @@ class Execution:
             warps=warps,
         )
 
-    def run(self) -> Iterator[Executed]:
+    def run(self) -> Iterator[ExecutedSteps]:
         """
         Execute all CTAs in the order of their numbers; yield what each executed, piece by piece, if that is kept.
 
@@ -132,7 +133,7 @@ class Execution:
         for number in range(self.launch.ctas):
             yield from self.run_cta(number)
 
-    def run_cta(self, number: int) -> Iterator[Executed]:
+    def run_cta(self, number: int) -> Iterator[ExecutedSteps]:
         """Execute one CTA; see ``run``."""
         self._registers[:, : self.cubin.registers] = 0
         for axis, value in enumerate(self.launch.ctaid(number)):
@@ -153,11 +154,11 @@ class Execution:
             if state != core.TRACE_FULL:
                 self._complain(number, one, state)
 
-    def _read(self, number: int, trace: Any) -> Executed:
+    def _read(self, number: int, trace: Any) -> ExecutedSteps:
         steps = self._steps[: trace.count]
         rows = self._accesses[: trace.rows].copy()
         lanes = steps & core.ALL
-        return Executed(
+        return ExecutedSteps(
             number, steps >> core.STEP_LANES, lanes, self._warps[: trace.count].copy(), rows[:, 0], rows[:, 1:]
         )
 
@@ -180,9 +181,9 @@ class Execution:
         if one.fault in (core.OUT_OF_BOUNDS, core.MISALIGNED):
             memory = one.m
             what = "out of bounds" if one.fault == core.OUT_OF_BOUNDS else "misaligned"
-            thread = one.warp * core.LANES + memory.fault_lane
+            thread = one.warp * WARP_SIZE + memory.fault_lane
             raise CheckFailed(
-                f"{where}, thread {thread}: {what}: {SPACES[memory.fault_space]} address {memory.fault_address:#x}"
+                f"{where}, thread {thread}: {what}: {SPACE_NAMES[memory.fault_space]} address {memory.fault_address:#x}"
                 f"{self._near(memory)} in {text}"
             )
         raise CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")

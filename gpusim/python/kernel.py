@@ -13,15 +13,15 @@ from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
 from gpusim.execute.image import image_of
-from gpusim.execute.launch import Dim, Launch
-from gpusim.execute.run import Execution
+from gpusim.execute.launch import Dim, KernelLaunch
+from gpusim.execute.run import KernelExecution
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 
 Array: TypeAlias = npt.NDArray[Any]
-Extent: TypeAlias = int | Sequence[int]
+GridExtent: TypeAlias = int | Sequence[int]
 
 OPTIONS = ("-std=c++17", "-lineinfo")
 """Compiler options of a source, besides the target."""
@@ -43,7 +43,7 @@ class KernelRun:
 
     kernel: str
     machine: str
-    launch: Launch
+    launch: KernelLaunch
     counts: KernelCounts
 
     @property
@@ -106,7 +106,7 @@ class BoundKernel:
 
     cubin: Cubin
     machine: Machine
-    launch: Launch
+    launch: KernelLaunch
 
     def __call__(self, *arguments: object) -> KernelRun:
         """
@@ -138,7 +138,7 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        execution = Execution(self.cubin, self.launch, values, image, keeps=True)
+        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True)
         counts = empty_counts(execution.code)
         try:
             count(counts, execution.rows, execution.run())
@@ -149,7 +149,7 @@ class BoundKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class ReadyKernel:
     """
     A kernel of the user's own.
 
@@ -161,7 +161,7 @@ class Kernel:
     cubin: Cubin
     machine: Machine
 
-    def __getitem__(self, launch: tuple[Extent, ...]) -> BoundKernel:
+    def __getitem__(self, launch: tuple[GridExtent, ...]) -> BoundKernel:
         """
         Return the kernel with grid and block, and dynamic shared memory in bytes if that is given.
 
@@ -173,11 +173,11 @@ class Kernel:
         shared = launch[2] if len(launch) == 3 else 0
         if not isinstance(shared, int):
             raise BadInput(f"shared memory must be a number of bytes, got {shared!r}")
-        shape = Launch(_extent("grid", launch[0]), _extent("block", launch[1]), shared)
+        shape = KernelLaunch(_extent("grid", launch[0]), _extent("block", launch[1]), shared)
         return BoundKernel(self.cubin, self.machine, shape)
 
 
-def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> Kernel:
+def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> ReadyKernel:
     """
     Return a kernel of one's own, to be executed without a GPU.
 
@@ -202,7 +202,7 @@ def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> K
     found = read_user_kernel(path, entry)
     if found.architecture != target:
         raise BadInput(f"{path} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
-    return Kernel(read_cubin(found.data, found.entry, found.file), chosen)
+    return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen)
 
 
 def _compiled(source: Path, entry: str, target: int) -> Path:
@@ -223,7 +223,7 @@ def _compiled(source: Path, entry: str, target: int) -> Path:
     return compile_cubin(build, f"sm_{target}")
 
 
-def _extent(name: str, value: Extent) -> Dim:
+def _extent(name: str, value: GridExtent) -> Dim:
     given = (value,) if isinstance(value, int) else tuple(value)
     if not 1 <= len(given) <= 3 or not all(isinstance(one, int | np.integer) for one in given):
         raise BadInput(f"{name} must be one to three integers, got {value!r}")

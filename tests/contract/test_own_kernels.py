@@ -13,8 +13,8 @@ from own.build import TARGETS, cubin_of
 from gpusim.compiled.choice import asked_for
 from gpusim.errors import Unsupported
 from gpusim.execute.image import image_of
-from gpusim.execute.launch import Launch
-from gpusim.execute.run import Execution
+from gpusim.execute.launch import KernelLaunch
+from gpusim.execute.run import KernelExecution
 from gpusim.lab.own.compare import compare
 from gpusim.lab.own.contents import make_arguments
 from gpusim.lab.own.kernel import OwnKernel
@@ -45,7 +45,7 @@ def executed(kernel: OwnKernel, target: int) -> Written:
     addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
     values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
     cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
-    execution = Execution(cubin, Launch(launch.grid, launch.block, launch.shared_bytes), values, image)
+    execution = KernelExecution(cubin, KernelLaunch(launch.grid, launch.block, launch.shared_bytes), values, image)
     list(execution.run())
     after = {
         name: image.bytes_of(number).view(value.dtype).reshape(value.shape)

@@ -102,6 +102,9 @@ LISTS: Final = {
 """Instructions by kernel, with the kind of their sources and of their result: float or integer registers."""
 
 
+PARAMETERS: Final = "const unsigned* a, const unsigned* b, const unsigned* c, unsigned* out"
+
+
 def sources() -> np.ndarray:
     """Return three arrays of words, random ones and special ones in all pairs."""
     draw = np.random.default_rng(9)
@@ -119,7 +122,7 @@ def source() -> str:
     for name, (instructions, taken, given) in LISTS.items():
         cast = {"f": "__uint_as_float({})", "r": "{}"}[taken]
         lines += [
-            f'extern "C" __global__ void {name}(const unsigned* a, const unsigned* b, const unsigned* c, unsigned* out) {{',
+            f'extern "C" __global__ void {name}({PARAMETERS}) {{',
             "    const int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;",
             f"    const auto x = {cast.format('a[i]')}, y = {cast.format('b[i]')}, z = {cast.format('c[i]')};",
         ]

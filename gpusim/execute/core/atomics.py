@@ -1,18 +1,19 @@
 """Atomic operations on global and shared memory, lane after lane: ATOMG, ATOMS, RED."""
 
-from gpusim.execute.core.constants import D_HIGH, FROM_C, FROM_C_HIGH, LANES, NUMBER, OPERATION, SIZE, SPACE, TO, D
-from gpusim.execute.core.formats import F16, packed_half, wide_half
-from gpusim.execute.core.memory import Memory, find_addresses, place_in, read_word, write_word
-from gpusim.execute.core.registers import Registers, keep_row, place_of
+from gpusim.execute.core.constants import D_HIGH, FROM_C, FROM_C_HIGH, NUMBER, OPERATION, SIZE, SPACE, TO, D
+from gpusim.execute.core.formats import HALF_F16, packed_half, wide_half
+from gpusim.execute.core.memory import CtaMemory, find_addresses, place_in, read_word, write_word
+from gpusim.execute.core.registers import WarpRegisters, keep_row, place_of
 from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, low32, low64, signed32, signed64
+from gpusim.units import WARP_SIZE
 
 
-def atomic(m: Memory, r: Registers, row: int) -> None:
+def atomic(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """Read, combine, write, for each lane. FROM_C: the operand, what CAS compares; FROM_C_HIGH: what CAS writes."""
     find_addresses(m, r, row)
     size, to = r.code[row + SIZE], r.code[row + TO]
     given, new = place_of(r, r.code[row + FROM_C]), place_of(r, r.code[row + FROM_C_HIGH])
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if r.mask >> lane & 1:
             place = place_in(m, lane, m.addresses[lane], size, r.code[row + SPACE])
             if place < 0:
@@ -20,8 +21,8 @@ def atomic(m: Memory, r: Registers, row: int) -> None:
             old, operand, other = low64(read_word(m, place, 4)), low64(r.file[given + lane]), low64(r.file[new + lane])
             if size == 8:
                 old |= low64(read_word(m, place + 4, 4)) << 32
-                operand |= low64(r.file[given + LANES + lane]) << 32
-                other |= low64(r.file[new + LANES + lane]) << 32
+                operand |= low64(r.file[given + WARP_SIZE + lane]) << 32
+                other |= low64(r.file[new + WARP_SIZE + lane]) << 32
             word = updated(r.code[row + OPERATION], r.code[row + NUMBER], old, operand, other)
             write_word(m, place, 4, low32(word))
             if size == 8:
@@ -83,6 +84,6 @@ def added(number: int, old: int, operand: int) -> int:
             else:
                 a, b = low32(old >> 16 * half << 16), low32(operand >> 16 * half << 16)
             total = double_bits(float(as_float(a)) + as_float(b))
-            word |= low64(packed_half(total, F16 if number == 4 else 1, 0)) << 16 * half
+            word |= low64(packed_half(total, HALF_F16 if number == 4 else 1, 0)) << 16 * half
         return word
     return low64(old + operand)

@@ -11,7 +11,7 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
-    LANES,
+    IS_UNIFORM,
     LOGIC,
     PACK_PREDICATES,
     PERMUTE,
@@ -19,7 +19,6 @@ from gpusim.execute.core.constants import (
     REVERSE,
     SHIFT,
     SIGN_EXTEND,
-    UNIFORM,
     UNPACK_PREDICATES,
     A,
     B,
@@ -31,7 +30,7 @@ from gpusim.execute.core.constants import (
     Z,
 )
 from gpusim.execute.core.registers import (
-    Registers,
+    WarpRegisters,
     fetch,
     set_both,
     set_predicate,
@@ -39,6 +38,7 @@ from gpusim.execute.core.registers import (
     tested,
 )
 from gpusim.execute.core.words import count_bits, highest_bit, low32, low64, signed32, signed64
+from gpusim.units import WARP_SIZE
 
 
 def table_bits(table: int, a: int, b: int, c: int) -> int:
@@ -63,28 +63,28 @@ def table_bits(table: int, a: int, b: int, c: int) -> int:
     return low32(total)
 
 
-def logic(r: Registers, row: int) -> None:
+def logic(r: WarpRegisters, row: int) -> None:
     """LOP3: a table (FORM) of three bits; p holds if the result is not 0, or (and: FORM_2) x."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     table, both, also = r.code[row + FORM], r.code[row + FORM_2], tested(r, row, X)
     some = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word = table_bits(table, r.s[A + lane], r.s[B + lane], r.s[C + lane])
         r.s[D + lane] = word
         some |= (word != 0) << lane
-    set_predicate(r, r.code[row + P], some & also if both else some | also, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + P], some & also if both else some | also, r.code[row + IS_UNIFORM])
     store(r, row)
 
 
-def predicate_logic(r: Registers, row: int) -> None:
+def predicate_logic(r: WarpRegisters, row: int) -> None:
     """PLOP3: two tables (FORM, FORM_2) of three predicates."""
     x, y, z = tested(r, row, X), tested(r, row, Y), tested(r, row, Z)
     set_both(r, row, table_bits(r.code[row + FORM], x, y, z), table_bits(r.code[row + FORM_2], x, y, z))
 
 
-def shift(r: Registers, row: int) -> None:
+def shift(r: WarpRegisters, row: int) -> None:
     """
     SHF: shift the pair (c, a) by b and keep its low or high word.
 
@@ -96,7 +96,7 @@ def shift(r: Registers, row: int) -> None:
     fetch(r, row, FROM_C, C)
     right, high, width = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3]
     wraps, arithmetic = r.code[row + FORM_4] & 1, r.code[row + FORM_4] >> 1
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         amount = signed64(r.s[B + lane])
         amount = amount & (width - 1) if wraps else min(amount, width)
         pair = low64(r.s[C + lane]) << 32 | r.s[A + lane]
@@ -118,7 +118,7 @@ def shift(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def permute(r: Registers, row: int) -> None:
+def permute(r: WarpRegisters, row: int) -> None:
     """
     PRMT: each byte of the result is one of the eight bytes of the pair (c, a), or its replicated sign.
 
@@ -128,7 +128,7 @@ def permute(r: Registers, row: int) -> None:
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     mode = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         pair = low64(r.s[C + lane]) << 32 | r.s[A + lane]
         selector = r.s[B + lane]
         word = low32(0)
@@ -160,12 +160,12 @@ def chosen_byte(mode: int, selector: int, byte: int) -> int:
     return (selector & 1) * 2 + (byte & 1)
 
 
-def sign_extend(r: Registers, row: int) -> None:
+def sign_extend(r: WarpRegisters, row: int) -> None:
     """SGXT: the low b bits of a, with their sign or (FORM) with zeros. FORM_2: b wraps at 32, else it is clamped."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     unsigned, wraps = r.code[row + FORM], r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         bits = signed64(r.s[B + lane])
         bits = bits & 31 if wraps else min(bits, 32)
         word = low32(0)
@@ -176,12 +176,12 @@ def sign_extend(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def bit_mask(r: Registers, row: int) -> None:
+def bit_mask(r: WarpRegisters, row: int) -> None:
     """BMSK: b ones from bit a on; FORM: position and count wrap at 32, else they are clamped."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     wraps = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         first, bits = signed64(r.s[A + lane]), signed64(r.s[B + lane])
         first = first & 31 if wraps else min(first, 32)
         bits = bits & 31 if wraps else min(bits, 32)
@@ -189,20 +189,20 @@ def bit_mask(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def count(r: Registers, row: int) -> None:
+def count(r: WarpRegisters, row: int) -> None:
     """POPC: the set bits of b."""
     fetch(r, row, FROM_B, B)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = low32(count_bits(r.s[B + lane]))
     store(r, row)
 
 
-def find_leading(r: Registers, row: int) -> None:
+def find_leading(r: WarpRegisters, row: int) -> None:
     """FLO: the place of b's highest bit that is not its sign (FORM: unsigned), else all ones. FORM_2: from above."""
     fetch(r, row, FROM_B, B)
     unsigned, from_above = r.code[row + FORM], r.code[row + FORM_2]
     none = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word = r.s[B + lane]
         if not unsigned and word >> 31:
             word = low32(~word)
@@ -212,14 +212,14 @@ def find_leading(r: Registers, row: int) -> None:
         else:
             bit = highest_bit(word)
             r.s[D + lane] = low32(31 - bit if from_above else bit)
-    set_predicate(r, r.code[row + P], ~none, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + P], ~none, r.code[row + IS_UNIFORM])
     store(r, row)
 
 
-def reverse(r: Registers, row: int) -> None:
+def reverse(r: WarpRegisters, row: int) -> None:
     """BREV: the bits of b in reverse."""
     fetch(r, row, FROM_B, B)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word, turned = r.s[B + lane], low32(0)
         for _ in range(32):
             turned = low32(low64(turned) << 1) | word & 1
@@ -228,11 +228,11 @@ def reverse(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def pack_predicates(r: Registers, row: int) -> None:
+def pack_predicates(r: WarpRegisters, row: int) -> None:
     """P2R: replace bits (FORM, moved by FORM_2) of a by the predicates P0 to P6."""
     fetch(r, row, FROM_A, A)
     chosen, moved = low32(r.code[row + FORM]), r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         bits = low32(0)
         for number in range(7):
             bits |= low32(r.predicates[r.first + number] >> lane & 1) << number
@@ -240,19 +240,19 @@ def pack_predicates(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def unpack_predicates(r: Registers, row: int) -> None:
+def unpack_predicates(r: WarpRegisters, row: int) -> None:
     """R2P: write the predicates of a mask (FORM) from the bits of a, from bit FORM_2 on."""
     fetch(r, row, FROM_A, A)
     chosen, moved = r.code[row + FORM], r.code[row + FORM_2]
     for number in range(7):
         if chosen >> number & 1:
             lanes = 0
-            for lane in range(LANES):
+            for lane in range(WARP_SIZE):
                 lanes |= signed64(r.s[A + lane] >> moved + number & 1) << lane
             set_predicate(r, number, lanes, 0)
 
 
-def bit_operation(r: Registers, row: int, kind: int) -> None:
+def bit_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction on bits."""
     if kind == LOGIC:
         logic(r, row)

@@ -4,31 +4,30 @@ The named integers of the executor's core: kinds of operation, columns of an ins
 In the compiled core they are constants of C.
 """
 
-LANES = 32
-"""Lanes of a warp."""
+from gpusim.units import WARP_SIZE
 
-ALL = (1 << LANES) - 1
+ALL = (1 << WARP_SIZE) - 1
 """The mask of all lanes."""
 
 REGISTERS, UNIFORM_REGISTERS, SPECIAL_REGISTERS = 256, 64, 32
 """Rows of a warp's vector, uniform and special registers, RZ and URZ among them."""
 
-FILE_WORDS = (REGISTERS + UNIFORM_REGISTERS + SPECIAL_REGISTERS) * LANES
+FILE_WORDS = (REGISTERS + UNIFORM_REGISTERS + SPECIAL_REGISTERS) * WARP_SIZE
 """Words of a warp's register file; a uniform register has its value in all lanes."""
 
-PREDICATES = 16
+PREDICATE_ROWS = 16
 """Predicates of a warp, as masks of lanes: P0 to P6 and PT, then UP0 to UP6 and UPT."""
 
 # Places of operands and results in the scratch words.
-A, B, C, D, A_HIGH, B_HIGH, C_HIGH, D_HIGH = (LANES * place for place in range(8))
-SCRATCH_WORDS = 8 * LANES
+A, B, C, D, A_HIGH, B_HIGH, C_HIGH, D_HIGH = (WARP_SIZE * place for place in range(8))
+SCRATCH_WORDS = 8 * WARP_SIZE
 
 # Columns of an instruction's row. A source is a register's row, or ~n for word n of the constants.
 (
     KIND,
     GUARD,
     GUARD_FLIP,
-    UNIFORM,
+    IS_UNIFORM,
     TO,
     TO_HIGH,
     FROM_A,
@@ -78,15 +77,15 @@ GROUP = 5
 # Kinds of operation, by group of 32.
 (
     REFUSED,
-    NOTHING,
+    NO_EFFECT,
     BRANCH,
     BRANCH_INDEXED,
-    EXIT,
+    EXIT_LANES,
     SET_CONVERGENCE,
     LEAVE_CONVERGENCE,
     CONVERGE,
     SYNCHRONIZE,
-    BARRIER,
+    MEET_BARRIER,
     WRITE_CONVERGENCE,
     READ_CONVERGENCE,
     CLEAR_CONVERGENCE,
@@ -108,7 +107,7 @@ GROUP = 5
     ABSOLUTE,
     EXTREME,
     ADD_EXTREME,
-    COMPARE,
+    COMPARE_INTEGERS,
     SIGN_EXTEND,
     BIT_MASK,
     COUNT_BITS,
@@ -142,7 +141,7 @@ H_ADD, H_MULTIPLY, H_FUSED, H_EXTREME, H_COMPARE, D_ADD, D_MULTIPLY, D_FUSED, D_
 
 SHUFFLE, VOTE, MATCH, REDUCE, TO_UNIFORM, H_MATRIX, I_MATRIX, D_MATRIX, TRANSPOSE = range(128, 137)
 
-LOAD, STORE, ATOMIC, LOAD_CONSTANT, LOAD_MATRIX, COPY = range(160, 166)
+LOAD, STORE_WORDS, ATOMIC, LOAD_CONSTANT, LOAD_MATRIX, COPY = range(160, 166)
 
 # Spaces of memory.
 GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, GENERIC_SPACE = range(4)
@@ -167,7 +166,7 @@ SHARED_WINDOW = 0x100
 """High word of a generic address in shared memory; low words are its bytes."""
 
 # A warp's state of convergence: words of 64 bits.
-AT, ACTIVE, ALIVE, DEPTH, MEETING, STATE, AWAITED, REDUCED, CONVERGENCE = range(9)
+AT, ACTIVE, ALIVE, DEPTH, MEETING, STATE, AWAITED, REDUCTION, CONVERGENCE = range(9)
 CONVERGENCE_BARRIERS, MOST_GROUPS = 16, 64
 WAITING_GROUPS = CONVERGENCE + CONVERGENCE_BARRIERS
 MET_GROUPS = WAITING_GROUPS + 2 * MOST_GROUPS
@@ -177,7 +176,7 @@ Where the groups of lanes lie: those that wait for their turn (instruction, lane
 convergence (barrier, instruction, lanes, those that a WARPSYNC names).
 """
 
-WHOLE_WARP = 16
+NAMED_LANES = 16
 """Number of WARPSYNC among the convergence barriers."""
 
 BARRIERS = 16
@@ -192,5 +191,5 @@ ADDRESS_ROW = 33
 TALL = 64
 """Added to the bits of a fragment's elements where two registers hold a group of K."""
 
-NOWHERE = -1
+NO_DESTINATION = -1
 """A destination that is not written, or a predicate that is not."""

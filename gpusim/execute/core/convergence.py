@@ -19,13 +19,13 @@ from gpusim.execute.core.constants import (
     MEETING,
     MET_GROUPS,
     MOST_GROUPS,
+    NAMED_LANES,
     NEVER_CONVERGES,
     NO_FAULT,
     STATE,
     STATE_WORDS,
     TOO_MANY_GROUPS,
     WAITING_GROUPS,
-    WHOLE_WARP,
 )
 from gpusim.execute.core.words import integers_of
 
@@ -79,7 +79,7 @@ def branch(c: Convergence, at: int, target: int, taken: int) -> int:
 
 def members(c: Convergence, key: int, lanes: int) -> int:
     """Return the living lanes that take part in a convergence barrier, or in a WARPSYNC of some lanes."""
-    return (lanes if key == WHOLE_WARP else c.state[c.first + CONVERGENCE + key]) & c.state[c.first + ALIVE]
+    return (lanes if key == NAMED_LANES else c.state[c.first + CONVERGENCE + key]) & c.state[c.first + ALIVE]
 
 
 def converge(c: Convergence, at: int, key: int, lanes: int) -> int:

@@ -15,14 +15,13 @@ from gpusim.execute.core.constants import (
     FROM_B,
     FROM_C,
     INTEGER_TO_FLOAT,
-    LANES,
     A,
     B,
     C,
     D,
 )
-from gpusim.execute.core.formats import BF16, F16, flushed, narrowed, packed_half, wide_half
-from gpusim.execute.core.registers import Registers, fetch, fetch_pair, store, store_high
+from gpusim.execute.core.formats import HALF_BF16, HALF_F16, flushed, narrowed, packed_half, wide_half
+from gpusim.execute.core.registers import WarpRegisters, fetch, fetch_pair, store, store_high
 from gpusim.execute.core.words import (
     as_double,
     as_float,
@@ -35,21 +34,22 @@ from gpusim.execute.core.words import (
     unsigned_whole,
     whole,
 )
+from gpusim.units import WARP_SIZE
 
 
-def wide_of(r: Registers, place: int, lane: int, kind: int) -> float:
+def wide_of(r: WarpRegisters, place: int, lane: int, kind: int) -> float:
     """Return a source as f64: kind 1 is f16, 2 f32, 3 f64, 4 bf16."""
     word = r.s[place + lane]
     if kind == 2:
         return as_float(word)
     if kind == 3:
-        return as_double(low64(r.s[place + 4 * LANES + lane]) << 32 | word)
+        return as_double(low64(r.s[place + 4 * WARP_SIZE + lane]) << 32 | word)
     if kind == 4:
         return as_float(low32(low64(word) << 16))
     return as_float(wide_half(word))
 
 
-def write_as(r: Registers, lane: int, value: float, kind: int, rounding: int) -> None:
+def write_as(r: WarpRegisters, lane: int, value: float, kind: int, rounding: int) -> None:
     """Put an f64 into the result as f16, f32, f64 or bf16 (1 to 4), rounded."""
     bits = double_bits(value)
     if kind == 3:
@@ -57,14 +57,14 @@ def write_as(r: Registers, lane: int, value: float, kind: int, rounding: int) ->
     elif kind == 2:
         r.s[D + lane] = narrowed(bits, 0, 8, 23, rounding)
     else:
-        r.s[D + lane] = packed_half(bits, F16 if kind == 1 else BF16, rounding)
+        r.s[D + lane] = packed_half(bits, HALF_F16 if kind == 1 else HALF_BF16, rounding)
 
 
-def float_convert(r: Registers, row: int) -> None:
+def float_convert(r: WarpRegisters, row: int) -> None:
     """F2F: b as another float. FORM: kind of the source. FORM_2: kind of the result. FORM_3: rounding. FORM_4: .FTZ."""
     fetch_source(r, row, r.code[row + FORM])
     flush = r.code[row + FORM_4]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if flush:
             r.s[B + lane] = flushed(r.s[B + lane], flush)
         value = wide_of(r, B, lane, r.code[row + FORM])
@@ -73,7 +73,7 @@ def float_convert(r: Registers, row: int) -> None:
     store_high(r, row)
 
 
-def fetch_source(r: Registers, row: int, kind: int) -> None:
+def fetch_source(r: WarpRegisters, row: int, kind: int) -> None:
     """Read b, both words of it where it is f64."""
     if kind == 3:
         fetch_pair(r, row, FROM_B, B)
@@ -90,17 +90,17 @@ def whole_of(value: float, rounding: int) -> float:
     return -floor(-value)
 
 
-def round_whole(r: Registers, row: int) -> None:
+def round_whole(r: WarpRegisters, row: int) -> None:
     """FRND: b rounded to an integer. FORM, FORM_2: kinds of source and result. FORM_3: rounding."""
     fetch_source(r, row, r.code[row + FORM])
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         value = wide_of(r, B, lane, r.code[row + FORM])
         write_as(r, lane, whole_of(value, r.code[row + FORM_3]), r.code[row + FORM_2], 0)
     store(r, row)
     store_high(r, row)
 
 
-def to_integer(r: Registers, row: int) -> None:
+def to_integer(r: WarpRegisters, row: int) -> None:
     """
     F2I: b as an integer, clamped; a NaN is 0, or the lowest bit pattern with a sign where 64 bits take part.
 
@@ -108,7 +108,7 @@ def to_integer(r: Registers, row: int) -> None:
     """
     fetch_source(r, row, r.code[row + FORM])
     bits, rounding, flush = r.code[row + FORM_2], r.code[row + FORM_3], r.code[row + FORM_4]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if flush:
             r.s[B + lane] = flushed(r.s[B + lane], flush)
         word = clamped(whole_of(wide_of(r, B, lane, r.code[row + FORM]), rounding), bits, r.code[row + FORM] == 3)
@@ -137,7 +137,7 @@ def clamped(value: float, bits: int, of_double: int) -> int:
     return unsigned_whole(value)
 
 
-def from_integer(r: Registers, row: int) -> None:
+def from_integer(r: WarpRegisters, row: int) -> None:
     """
     I2F, I2FP: an integer b as a float.
 
@@ -148,7 +148,7 @@ def from_integer(r: Registers, row: int) -> None:
         fetch_pair(r, row, FROM_B, B)
     else:
         fetch(r, row, FROM_B, B)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if bits == 64 or bits == -64:
             write_long(
                 r, lane, low64(r.s[B_HIGH + lane]) << 32 | r.s[B + lane], kind, rounding | (4 if bits < 0 else 0)
@@ -164,7 +164,7 @@ def from_integer(r: Registers, row: int) -> None:
     store_high(r, row)
 
 
-def write_long(r: Registers, lane: int, value: int, kind: int, rounding: int) -> None:
+def write_long(r: WarpRegisters, lane: int, value: int, kind: int, rounding: int) -> None:
     """Put a 64-bit integer into the result as a float, rounded once; bit 2 of the rounding says that it is signed."""
     sign, is_signed = low64(0), rounding >> 2
     rounding = rounding & 3
@@ -188,7 +188,7 @@ def write_long(r: Registers, lane: int, value: int, kind: int, rounding: int) ->
         r.s[D + lane] = narrowed(bits, low != 0, 5 if kind == 1 else 8, 10 if kind == 1 else 7, rounding)
 
 
-def float_pack(r: Registers, row: int) -> None:
+def float_pack(r: WarpRegisters, row: int) -> None:
     """
     F2FP: f32 a and b as two halves, a above; or (FORM_3) b as the low half, beside c's high one.
 
@@ -197,8 +197,8 @@ def float_pack(r: Registers, row: int) -> None:
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
-    kind, rounding = F16 if r.code[row + FORM] == 1 else BF16, r.code[row + FORM_2]
-    for lane in range(LANES):
+    kind, rounding = HALF_F16 if r.code[row + FORM] == 1 else HALF_BF16, r.code[row + FORM_2]
+    for lane in range(WARP_SIZE):
         low = half_of(r.s[B + lane], kind, rounding)
         if r.code[row + FORM_3]:
             r.s[D + lane] = low | low32(r.s[C + lane] >> 16 << 16)
@@ -214,7 +214,7 @@ def half_of(bits: int, kind: int, rounding: int) -> int:
     return packed_half(double_bits(as_float(bits)), kind, rounding & 3)
 
 
-def conversion(r: Registers, row: int, kind: int) -> None:
+def conversion(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute a conversion."""
     if kind == F_ROUND:
         round_whole(r, row)

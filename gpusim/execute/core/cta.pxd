@@ -2,15 +2,15 @@
 
 cimport cython
 
-from gpusim.execute.core.registers cimport Registers
-from gpusim.execute.core.memory cimport Memory
+from gpusim.execute.core.registers cimport WarpRegisters
+from gpusim.execute.core.memory cimport CtaMemory
 from gpusim.execute.core.convergence cimport Convergence
 from gpusim.execute.core.trace cimport Trace
 
 @cython.final
 cdef class Cta:
-    cdef public Registers r
-    cdef public Memory m
+    cdef public WarpRegisters r
+    cdef public CtaMemory m
     cdef public Convergence c
     cdef public Trace t
     cdef object held
@@ -27,7 +27,7 @@ cdef long long stop(Cta x, long long at, long long fault) noexcept
 cdef void operate(Cta x, long long row, long long kind) noexcept
 cdef void access(Cta x, long long row, long long kind) noexcept
 cdef long long control(Cta x, long long at, long long row, long long kind) noexcept
-cdef long long first_lane(Registers r) noexcept
+cdef long long first_lane(WarpRegisters r) noexcept
 cdef long long taken_branch(Cta x, long long at, long long row) noexcept
 cdef long long indexed_branch(Cta x, long long at, long long row) noexcept
 cdef void convergence_word(Cta x, long long row, long long kind) noexcept

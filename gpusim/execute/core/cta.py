@@ -15,7 +15,6 @@ from gpusim.execute.core.constants import (
     AT_BARRIER,
     ATOMIC,
     AWAITED,
-    BARRIER,
     BARRIER_RESULT,
     BARRIERS,
     BRANCH,
@@ -24,7 +23,7 @@ from gpusim.execute.core.constants import (
     CONVERGE,
     CONVERGENCE,
     COPY,
-    EXIT,
+    EXIT_LANES,
     EXITED,
     FAULT,
     FORM,
@@ -36,15 +35,16 @@ from gpusim.execute.core.constants import (
     GROUP,
     GUARD,
     KIND,
-    LANES,
     LEAVE_CONVERGENCE,
     LEFT_THE_CODE,
     LOAD,
     LOAD_CONSTANT,
     LOAD_MATRIX,
+    MEET_BARRIER,
+    NAMED_LANES,
     NO_FAULT,
     READ_CONVERGENCE,
-    REDUCED,
+    REDUCTION,
     REFUSED,
     REFUSED_INSTRUCTION,
     ROW,
@@ -53,11 +53,10 @@ from gpusim.execute.core.constants import (
     STANDSTILL,
     STATE,
     STATE_WORDS,
-    STORE,
+    STORE_WORDS,
     SYNCHRONIZE,
     TARGET,
     TRACE_FULL,
-    WHOLE_WARP,
     WRITE_CONVERGENCE,
     D,
     P,
@@ -70,10 +69,11 @@ from gpusim.execute.core.halves import half_operation
 from gpusim.execute.core.integers import integer_operation
 from gpusim.execute.core.lanes import lane_operation
 from gpusim.execute.core.matrices import matrix_operation
-from gpusim.execute.core.memory import Memory, copy, load, load_constant, load_matrix, store_lanes
-from gpusim.execute.core.registers import Registers, place_of, set_predicate, store, tested
+from gpusim.execute.core.memory import CtaMemory, copy, load, load_constant, load_matrix, store_lanes
+from gpusim.execute.core.registers import WarpRegisters, place_of, set_predicate, store, tested
 from gpusim.execute.core.trace import Trace, full, note, note_addresses
 from gpusim.execute.core.words import integers_of, low32, low64, signed32, signed64
+from gpusim.units import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpusim.arrays import IntArray
@@ -91,8 +91,8 @@ class Cta:
 
     def __init__(
         self,
-        registers: Registers,
-        memory: Memory,
+        registers: WarpRegisters,
+        memory: CtaMemory,
         convergence: Convergence,
         trace: Trace,
         barriers: "IntArray",
@@ -119,7 +119,7 @@ class Cta:
         """Put all warps to the kernel's first instruction, with the lanes that are threads of the CTA."""
         for warp in range(self.warps):
             self.c.choose(warp)
-            start(self.c, signed64((low64(1) << min(LANES, threads - warp * LANES)) - 1))
+            start(self.c, signed64((low64(1) << min(WARP_SIZE, threads - warp * WARP_SIZE)) - 1))
         for place in range(3 * BARRIERS):
             self.barriers[place] = 0
         self.warp, self.t.total = 0, 0
@@ -179,7 +179,7 @@ def release(x: Cta) -> None:
                 first = warp * STATE_WORDS
                 if x.c.state[first + STATE] == AT_BARRIER and x.c.state[first + AWAITED] == number:
                     x.c.state[first + STATE] = RUNNING
-                    x.c.state[first + REDUCED] = x.barriers[place + 2]
+                    x.c.state[first + REDUCTION] = x.barriers[place + 2]
             x.barriers[place] = 0
 
 
@@ -251,7 +251,7 @@ def access(x: Cta, row: int, kind: int) -> None:
     """Execute an access to memory, and write its addresses to the trace."""
     if kind == LOAD:
         load(x.m, x.r, row)
-    elif kind == STORE:
+    elif kind == STORE_WORDS:
         store_lanes(x.m, x.r, row)
     elif kind == ATOMIC:
         atomic(x.m, x.r, row)
@@ -272,7 +272,7 @@ def control(x: Cta, at: int, row: int, kind: int) -> int:
         return at + 1
     if kind == BRANCH:
         return taken_branch(x, at, row)
-    if kind == EXIT:
+    if kind == EXIT_LANES:
         lanes = r.mask & tested(r, row, X)
         return leave(c, at, lanes) if lanes else at + 1
     if kind == SET_CONVERGENCE:
@@ -283,8 +283,8 @@ def control(x: Cta, at: int, row: int, kind: int) -> int:
     elif kind == CONVERGE:
         return converge(c, at, r.code[row + FORM], 0)
     elif kind == SYNCHRONIZE:
-        return converge(c, at, WHOLE_WARP, signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)]))
-    elif kind == BARRIER:
+        return converge(c, at, NAMED_LANES, signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)]))
+    elif kind == MEET_BARRIER:
         arrive(x, row)
     elif kind == BRANCH_INDEXED:
         return indexed_branch(x, at, row)
@@ -296,7 +296,7 @@ def control(x: Cta, at: int, row: int, kind: int) -> int:
     return at + 1
 
 
-def first_lane(r: Registers) -> int:
+def first_lane(r: WarpRegisters) -> int:
     """Return the first lane that executes."""
     lane = 0
     while not r.mask >> lane & 1:
@@ -320,7 +320,7 @@ def indexed_branch(x: Cta, at: int, row: int) -> int:
     r, c = x.r, x.c
     place = place_of(r, r.code[row + FROM_A])
     word, lanes = r.file[place + first_lane(r)], 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if r.mask >> lane & 1 and r.file[place + lane] == word:
             lanes |= 1 << lane
     others = c.state[c.first + ACTIVE] & ~lanes & signed64(low32(-1))
@@ -345,11 +345,11 @@ def convergence_word(x: Cta, row: int, kind: int) -> None:
         if kind == CLEAR_CONVERGENCE:
             c.state[place] = 0
     elif kind == BARRIER_RESULT:
-        word = low32(c.state[c.first + REDUCED])
+        word = low32(c.state[c.first + REDUCTION])
         set_predicate(r, r.code[row + P], -1 if word else 0, 0)
     else:
         return
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = word
     store(r, row)
 
@@ -375,7 +375,7 @@ def arrive(x: Cta, row: int) -> None:
         first = x.barriers[place] == 0
         if mode == 2:
             some = 0
-            for lane in range(LANES):
+            for lane in range(WARP_SIZE):
                 some += lanes >> lane & 1
             x.barriers[place + 2] = some if first else before + some
         elif mode == 3:
@@ -383,6 +383,6 @@ def arrive(x: Cta, row: int) -> None:
         else:
             x.barriers[place + 2] = (lanes != 0) if first else before | (lanes != 0)
     x.barriers[place] += 1
-    x.barriers[place + 1] = (expected + LANES - 1) // LANES
+    x.barriers[place + 1] = (expected + WARP_SIZE - 1) // WARP_SIZE
     if mode != 1:
         c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, number

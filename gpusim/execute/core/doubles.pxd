@@ -1,7 +1,7 @@
 """Types of ``doubles.py`` for Cython."""
 
-from gpusim.execute.core.registers cimport Registers
+from gpusim.execute.core.registers cimport WarpRegisters
 
-cdef double double_at(Registers r, long long place, long long lane) noexcept
-cdef void double_operation(Registers r, long long row, long long kind) noexcept
-cdef void double_compare(Registers r, long long row) noexcept
+cdef double double_at(WarpRegisters r, long long place, long long lane) noexcept
+cdef void double_operation(WarpRegisters r, long long row, long long kind) noexcept
+cdef void double_compare(WarpRegisters r, long long row) noexcept

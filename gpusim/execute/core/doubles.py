@@ -10,7 +10,6 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
-    LANES,
     A,
     B,
     C,
@@ -19,16 +18,17 @@ from gpusim.execute.core.constants import (
 )
 from gpusim.execute.core.floats import float_compared
 from gpusim.execute.core.integers import combined
-from gpusim.execute.core.registers import Registers, fetch_pair, set_both, store, store_high, tested
+from gpusim.execute.core.registers import WarpRegisters, fetch_pair, set_both, store, store_high, tested
 from gpusim.execute.core.words import as_double, double_bits, fused64, low32, low64
+from gpusim.units import WARP_SIZE
 
 
-def double_at(r: Registers, place: int, lane: int) -> float:
+def double_at(r: WarpRegisters, place: int, lane: int) -> float:
     """Return an f64 of the scratch, whose high word lies four places behind the low one."""
-    return as_double(low64(r.s[place + 4 * LANES + lane]) << 32 | r.s[place + lane])
+    return as_double(low64(r.s[place + 4 * WARP_SIZE + lane]) << 32 | r.s[place + lane])
 
 
-def double_operation(r: Registers, row: int, kind: int) -> None:
+def double_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction of f64."""
     fetch_pair(r, row, FROM_A, A)
     fetch_pair(r, row, FROM_B, B)
@@ -36,7 +36,7 @@ def double_operation(r: Registers, row: int, kind: int) -> None:
         double_compare(r, row)
         return
     fetch_pair(r, row, FROM_C, C)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = double_at(r, A, lane), double_at(r, B, lane)
         if kind == D_ADD:
             bits = double_bits(a + b)
@@ -49,10 +49,10 @@ def double_operation(r: Registers, row: int, kind: int) -> None:
     store_high(r, row)
 
 
-def double_compare(r: Registers, row: int) -> None:
+def double_compare(r: WarpRegisters, row: int) -> None:
     """DSETP: compare (FORM) a with b, then combine (FORM_2) with x; q is of the opposite."""
     relation, how, holds = r.code[row + FORM], r.code[row + FORM_2], 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         holds |= float_compared(relation, double_at(r, A, lane), double_at(r, B, lane)) << lane
     also = tested(r, row, X)
     set_both(r, row, combined(how, holds, also), combined(how, ~holds, also))

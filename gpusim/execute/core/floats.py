@@ -22,7 +22,6 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
-    LANES,
     A,
     B,
     C,
@@ -32,7 +31,7 @@ from gpusim.execute.core.constants import (
 from gpusim.execute.core.conversions import conversion
 from gpusim.execute.core.formats import flushed, narrowed
 from gpusim.execute.core.integers import combined
-from gpusim.execute.core.registers import Registers, fetch, set_both, store, tested
+from gpusim.execute.core.registers import WarpRegisters, fetch, set_both, store, tested
 from gpusim.execute.core.words import (
     as_double,
     as_float,
@@ -40,6 +39,7 @@ from gpusim.execute.core.words import (
     double_bits,
     exp2,
     float_bits,
+    floor,
     fused32,
     log2,
     low32,
@@ -50,6 +50,7 @@ from gpusim.execute.core.words import (
     square_root,
     tangent_h,
 )
+from gpusim.units import WARP_SIZE
 
 
 def settled(bits: int, form: int, flush: int) -> int:
@@ -62,12 +63,12 @@ def settled(bits: int, form: int, flush: int) -> int:
     return low32(bits)
 
 
-def float_add(r: Registers, row: int) -> None:
+def float_add(r: WarpRegisters, row: int) -> None:
     """FADD: a + b. FORM: bits 0 and 1 the rounding, bit 2 .SAT. FORM_2: .FTZ."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     form, flush = r.code[row + FORM], r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = flushed(r.s[A + lane], flush), flushed(r.s[B + lane], flush)
         if form & 3:
             bits = directed(1.0, as_float(a), as_float(b), form & 3)
@@ -77,13 +78,13 @@ def float_add(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def float_multiply(r: Registers, row: int) -> None:
+def float_multiply(r: WarpRegisters, row: int) -> None:
     """FMUL: a * b, times two to the power FORM_3. FORM and FORM_2 as FADD's."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     form, flush = r.code[row + FORM], r.code[row + FORM_2]
     scale = as_double(low64(1023 + r.code[row + FORM_3]) << 52)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = flushed(r.s[A + lane], flush), flushed(r.s[B + lane], flush)
         product = as_float(a) * scale * as_float(b)  # exact in f64
         if form & 3:
@@ -94,17 +95,17 @@ def float_multiply(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def float_fused(r: Registers, row: int) -> None:
+def float_fused(r: WarpRegisters, row: int) -> None:
     """FFMA: a * b + c, rounded once. FORM and FORM_2 as FADD's."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     form, flush = r.code[row + FORM], r.code[row + FORM_2]
     if form == 0 and flush == 0:
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             r.s[D + lane] = fused32(as_float(r.s[A + lane]), as_float(r.s[B + lane]), as_float(r.s[C + lane]))
     else:
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             a, b, c = (
                 flushed(r.s[A + lane], flush),
                 flushed(r.s[B + lane], flush),
@@ -138,12 +139,12 @@ def directed(a: float, b: float, c: float, rounding: int) -> int:
     return narrowed(bits, sticky != 0, 8, 23, rounding)
 
 
-def float_extreme(r: Registers, row: int) -> None:
+def float_extreme(r: WarpRegisters, row: int) -> None:
     """FMNMX: the smaller of a and b where x holds, otherwise the larger; a number wins over a NaN. FORM_2: .FTZ."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     least, flush = tested(r, row, X), r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = flushed(r.s[A + lane], flush), flushed(r.s[B + lane], flush)
         r.s[D + lane] = extreme_of(a, b, least >> lane & 1, r.code[row + FORM])
     store(r, row)
@@ -170,49 +171,49 @@ def float_compared(relation: int, a: float, b: float) -> int:
     return relation & 1 if a < b else relation >> 2 & 1
 
 
-def compare_lanes(r: Registers, row: int) -> int:
+def compare_lanes(r: WarpRegisters, row: int) -> int:
     """Return the lanes in which the relation (FORM) of a and b holds. FORM_3: .FTZ."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     relation, flush, holds = r.code[row + FORM], r.code[row + FORM_3], 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = as_float(flushed(r.s[A + lane], flush)), as_float(flushed(r.s[B + lane], flush))
         holds |= float_compared(relation, a, b) << lane
     return holds
 
 
-def float_compare(r: Registers, row: int) -> None:
+def float_compare(r: WarpRegisters, row: int) -> None:
     """FSETP: compare a with b, then combine (FORM_2) with x; q is of the opposite."""
     holds, also, how = compare_lanes(r, row), tested(r, row, X), r.code[row + FORM_2]
     set_both(r, row, combined(how, holds, also), combined(how, ~holds, also))
 
 
-def set_word(r: Registers, row: int) -> None:
+def set_word(r: WarpRegisters, row: int) -> None:
     """FSET: the word FORM_4 where the relation holds, combined (FORM_2) with x, otherwise 0."""
     holds = combined(r.code[row + FORM_2], compare_lanes(r, row), tested(r, row, X))
     word = low32(r.code[row + FORM_4])
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = word if holds >> lane & 1 else low32(0)
     store(r, row)
 
 
-def float_check(r: Registers, row: int) -> None:
+def float_check(r: WarpRegisters, row: int) -> None:
     """FCHK.DIVIDE: p holds where a / b needs more care than a Newton step: extreme exponents, zero, infinity, NaN."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     holds = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = signed64(r.s[A + lane] >> 23 & 255), signed64(r.s[B + lane] >> 23 & 255)
         careful = a == 255 or b == 255 or b == 0 or a == 0 or b > 252 or b < 3 or a - b > 125 or a - b < -124 or a < 26
         holds |= careful << lane
     set_both(r, row, holds, 0)
 
 
-def float_function(r: Registers, row: int) -> None:
+def float_function(r: WarpRegisters, row: int) -> None:
     """MUFU: COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH of b are 0 to 9 (FORM)."""
     fetch(r, row, FROM_B, B)
     which = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word = r.s[B + lane]
         if which == 6 or which == 7:
             value = as_double(low64(word) << 32)
@@ -224,11 +225,11 @@ def float_function(r: Registers, row: int) -> None:
 
 
 def function_of(which: int, value: float) -> float:
-    """Return a function of MUFU. Sine and cosine take the angle in units of 2 pi."""
+    """Return a function of MUFU. Sine and cosine take the angle in turns, of which the fraction counts."""
     if which == 0:
-        return cosine(value * 6.283185307179586)
+        return cosine((value - floor(value)) * 6.283185307179586)
     if which == 1:
-        return sine(value * 6.283185307179586)
+        return sine((value - floor(value)) * 6.283185307179586)
     if which == 2:
         return exp2(value)
     if which == 3:
@@ -240,17 +241,17 @@ def function_of(which: int, value: float) -> float:
     return square_root(value) if which == 8 else tangent_h(value)
 
 
-def float_select(r: Registers, row: int) -> None:
+def float_select(r: WarpRegisters, row: int) -> None:
     """FSEL: a where x holds, otherwise b, with their signs and absolute values. FORM_2: .FTZ."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     first, flush = tested(r, row, X), r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = flushed(r.s[A + lane] if first >> lane & 1 else r.s[B + lane], flush)
     store(r, row)
 
 
-def float_operation(r: Registers, row: int, kind: int) -> None:
+def float_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction of the floats' group."""
     if kind == F_ADD:
         float_add(r, row)

@@ -2,7 +2,7 @@
 
 from gpusim.execute.core.words import low32, low64, signed64
 
-F16, BF16 = 0, 1
+HALF_F16, HALF_BF16 = 0, 1
 """Formats of a half."""
 
 
@@ -51,7 +51,7 @@ def narrowed(bits: int, sticky: int, exponent_bits: int, mantissa_bits: int, rou
 
 def packed_half(bits: int, kind: int, rounding: int) -> int:
     """Return an f64 as the bits of an f16 or a bf16."""
-    return narrowed(bits, 0, 5, 10, rounding) if kind == F16 else narrowed(bits, 0, 8, 7, rounding)
+    return narrowed(bits, 0, 5, 10, rounding) if kind == HALF_F16 else narrowed(bits, 0, 8, 7, rounding)
 
 
 def wide_half(bits: int) -> int:
@@ -72,7 +72,7 @@ def wide_half(bits: int) -> int:
 
 def wide_of_half(bits: int, kind: int) -> int:
     """Return the f32 bits of an f16 or a bf16."""
-    return wide_half(bits) if kind == F16 else low32(low64(bits & 0xFFFF) << 16)
+    return wide_half(bits) if kind == HALF_F16 else low32(low64(bits & 0xFFFF) << 16)
 
 
 def flushed(bits: int, flush: int) -> int:

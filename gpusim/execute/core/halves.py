@@ -17,7 +17,6 @@ from gpusim.execute.core.constants import (
     H_EXTREME,
     H_FUSED,
     H_MULTIPLY,
-    LANES,
     A,
     B,
     C,
@@ -25,20 +24,21 @@ from gpusim.execute.core.constants import (
     X,
 )
 from gpusim.execute.core.floats import extreme_of, float_compared
-from gpusim.execute.core.formats import F16, narrowed, packed_half, wide_of_half
+from gpusim.execute.core.formats import HALF_F16, narrowed, packed_half, wide_of_half
 from gpusim.execute.core.integers import combined
-from gpusim.execute.core.registers import Registers, fetch, set_both, store, tested
+from gpusim.execute.core.registers import WarpRegisters, fetch, set_both, store, tested
 from gpusim.execute.core.words import as_float, double_bits, float_bits, low32, low64
+from gpusim.units import WARP_SIZE
 
 
-def half_operand(r: Registers, row: int, place: int, lane: int, high: int) -> float:
+def half_operand(r: WarpRegisters, row: int, place: int, lane: int, high: int) -> float:
     """
     Return a source's half for the low or high result.
 
     FORM: the format. FORM_3: two bits a source: each result its own half, the low one, the high one.
     """
     word = r.s[place + lane]
-    which = r.code[row + FORM_3] >> 2 * (place // LANES) & 3
+    which = r.code[row + FORM_3] >> 2 * (place // WARP_SIZE) & 3
     upper = high if which == 0 else which == 2
     return as_float(wide_of_half(low32(word >> 16) if upper else low32(word & 0xFFFF), r.code[row + FORM]))
 
@@ -53,26 +53,26 @@ def sum_as_half(product: float, c: float, kind: int) -> int:
     bits = low64(double_bits(total))
     if error != 0 and (error > 0) != (total > 0):
         bits = low64(bits - 1)  # the exact sum lies between this f64 and the next
-    return narrowed(bits, error != 0, 5 if kind == F16 else 8, 10 if kind == F16 else 7, 0)
+    return narrowed(bits, error != 0, 5 if kind == HALF_F16 else 8, 10 if kind == HALF_F16 else 7, 0)
 
 
 def settled_half(bits: int, kind: int, form: int) -> int:
     """Return a half after .SAT (bit 0 of the form) and .RELU (bit 1)."""
-    nan = (bits & 0x7FFF) > (0x7C00 if kind == F16 else 0x7F80)
+    nan = (bits & 0x7FFF) > (0x7C00 if kind == HALF_F16 else 0x7F80)
     if form & 3 and (bits & 0x8000 or nan):
         return low32(bits) if nan and not form & 1 else low32(0)
     if form & 1:
-        return min(low32(bits), low32(0x3C00 if kind == F16 else 0x3F80))
+        return min(low32(bits), low32(0x3C00 if kind == HALF_F16 else 0x3F80))
     return low32(bits)
 
 
-def half_arithmetic(r: Registers, row: int, kind: int) -> None:
+def half_arithmetic(r: WarpRegisters, row: int, kind: int) -> None:
     """HADD2, HMUL2, HFMA2. FORM_2: HADD2 returns one f32, of the low halves. FORM_4: .SAT and .RELU."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     form = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word = low32(0)
         for high in range(2):
             a, b = half_operand(r, row, A, lane, high), half_operand(r, row, B, lane, high)
@@ -89,12 +89,12 @@ def half_arithmetic(r: Registers, row: int, kind: int) -> None:
     store(r, row)
 
 
-def half_extreme(r: Registers, row: int) -> None:
+def half_extreme(r: WarpRegisters, row: int) -> None:
     """HMNMX2: the smaller of each pair where x holds, otherwise the larger. FORM_4: .NAN."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     least, form = tested(r, row, X), r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         word = low32(0)
         for high in range(2):
             a = float_bits(half_operand(r, row, A, lane, high))
@@ -105,19 +105,19 @@ def half_extreme(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def half_compare(r: Registers, row: int) -> None:
+def half_compare(r: WarpRegisters, row: int) -> None:
     """HSETP2: compare (FORM_2) both halves, and combine (FORM_4) with x: p is of the low ones, q of the high ones."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     relation, how, low, high = r.code[row + FORM_2], r.code[row + FORM_4], 0, 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         low |= float_compared(relation, half_operand(r, row, A, lane, 0), half_operand(r, row, B, lane, 0)) << lane
         high |= float_compared(relation, half_operand(r, row, A, lane, 1), half_operand(r, row, B, lane, 1)) << lane
     also = tested(r, row, X)
     set_both(r, row, combined(how & 3, low, also), combined(how & 3, high, also))
 
 
-def half_operation(r: Registers, row: int, kind: int) -> None:
+def half_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction of two halves."""
     if kind == H_ADD or kind == H_MULTIPLY or kind == H_FUSED:
         half_arithmetic(r, row, kind)

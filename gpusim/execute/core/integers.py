@@ -11,7 +11,7 @@ from gpusim.execute.core.constants import (
     ADD3,
     ADD_EXTREME,
     C_HIGH,
-    COMPARE,
+    COMPARE_INTEGERS,
     D_HIGH,
     DIFFERENCE,
     DOT,
@@ -23,14 +23,13 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
-    LANES,
+    IS_UNIFORM,
     MOVE,
     MULTIPLY,
     MULTIPLY_WIDE,
     PACK_INTEGERS,
     SELECT,
     SHIFT_ADD,
-    UNIFORM,
     A,
     B,
     C,
@@ -41,7 +40,7 @@ from gpusim.execute.core.constants import (
     Z,
 )
 from gpusim.execute.core.registers import (
-    Registers,
+    WarpRegisters,
     fetch,
     fetch_high,
     set_both,
@@ -51,9 +50,10 @@ from gpusim.execute.core.registers import (
     tested,
 )
 from gpusim.execute.core.words import low32, low64, signed32, signed64
+from gpusim.units import WARP_SIZE
 
 
-def add3(r: Registers, row: int) -> None:
+def add3(r: WarpRegisters, row: int) -> None:
     """IADD3, VIADD: a + b + c, a constant (FORM) and the carries x and y; p holds if it carries, q if it does twice."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
@@ -61,7 +61,7 @@ def add3(r: Registers, row: int) -> None:
     carry, second = tested(r, row, X), tested(r, row, Y)
     extra = r.code[row + FORM]
     once, twice = 0, 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         total = (
             low64(r.s[A + lane]) + r.s[B + lane] + r.s[C + lane] + extra + (carry >> lane & 1) + (second >> lane & 1)
         )
@@ -72,20 +72,20 @@ def add3(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def multiply(r: Registers, row: int) -> None:
+def multiply(r: WarpRegisters, row: int) -> None:
     """IMAD: the low 32 bits of a * b + c, a constant (FORM) and the carry x."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     carry = tested(r, row, X)
     extra = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         product = low64(r.s[A + lane]) * r.s[B + lane]
         r.s[D + lane] = low32(product + r.s[C + lane] + extra + (carry >> lane & 1))
     store(r, row)
 
 
-def multiply_wide(r: Registers, row: int) -> None:
+def multiply_wide(r: WarpRegisters, row: int) -> None:
     """
     IMAD.WIDE, IMAD.HI: the 64 bits of a * b + c, or their high word, with the carry x; p holds if it carries.
 
@@ -98,7 +98,7 @@ def multiply_wide(r: Registers, row: int) -> None:
     carry = tested(r, row, X)
     is_signed, high, negated = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3]
     carried = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if is_signed:
             product = low64(signed32(r.s[A + lane]) * signed32(r.s[B + lane]))
         else:
@@ -113,12 +113,12 @@ def multiply_wide(r: Registers, row: int) -> None:
         total = low64(total + (carry >> lane & 1))
         r.s[D + lane] = low32(total >> 32) if high else low32(total)
         r.s[D_HIGH + lane] = low32(total >> 32)
-    set_predicate(r, r.code[row + P], carried, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + P], carried, r.code[row + IS_UNIFORM])
     store(r, row)
     store_high(r, row)
 
 
-def shift_add(r: Registers, row: int) -> None:
+def shift_add(r: WarpRegisters, row: int) -> None:
     """
     LEA: (a << k) + b, a constant (FORM_2) and the carry x; p holds if it carries.
 
@@ -136,7 +136,7 @@ def shift_add(r: Registers, row: int) -> None:
         low32(r.code[row + FORM_4]),
     )
     carried = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         pair = low64(r.s[A + lane])
         if high == 1:
             pair = pair | low64(r.s[C + lane]) << 32
@@ -147,57 +147,57 @@ def shift_add(r: Registers, row: int) -> None:
         total = low64(word ^ flip) + r.s[B + lane] + extra + (carry >> lane & 1)
         r.s[D + lane] = low32(total)
         carried |= (total >> 32 != 0) << lane
-    set_predicate(r, r.code[row + P], carried, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + P], carried, r.code[row + IS_UNIFORM])
     store(r, row)
 
 
-def select(r: Registers, row: int) -> None:
+def select(r: WarpRegisters, row: int) -> None:
     """SEL: a where x holds, otherwise b."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     first = tested(r, row, X)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = r.s[A + lane] if first >> lane & 1 else r.s[B + lane]
     store(r, row)
 
 
-def move(r: Registers, row: int) -> None:
+def move(r: WarpRegisters, row: int) -> None:
     """MOV: b."""
     fetch(r, row, FROM_B, D)
     store(r, row)
 
 
-def absolute(r: Registers, row: int) -> None:
+def absolute(r: WarpRegisters, row: int) -> None:
     """IABS: the absolute value of b."""
     fetch(r, row, FROM_B, B)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         value = signed32(r.s[B + lane])
         r.s[D + lane] = low32(-value) if value < 0 else low32(value)
     store(r, row)
 
 
-def extreme(r: Registers, row: int) -> None:
+def extreme(r: WarpRegisters, row: int) -> None:
     """IMNMX, VIMNMX: the smaller of a and b where x holds, otherwise the larger. FORM: unsigned."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     take_extreme(r, row, A, B)
 
 
-def add_extreme(r: Registers, row: int) -> None:
+def add_extreme(r: WarpRegisters, row: int) -> None:
     """VIADDMNMX: the smaller of a + b and c where x holds, otherwise the larger. FORM: unsigned. FORM_2: added too."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     extra = r.code[row + FORM_2]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[A + lane] = low32(low64(r.s[A + lane]) + r.s[B + lane] + extra)
     take_extreme(r, row, A, C)
 
 
-def take_extreme(r: Registers, row: int, left: int, right: int) -> None:
+def take_extreme(r: WarpRegisters, row: int, left: int, right: int) -> None:
     """Write the smaller of two scratch words where x holds, otherwise the larger."""
     least, unsigned = tested(r, row, X), r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = r.s[left + lane], r.s[right + lane]
         less = a < b if unsigned else signed32(a) < signed32(b)
         r.s[D + lane] = a if less == (least >> lane & 1) else b
@@ -218,7 +218,7 @@ def combined(how: int, holds: int, other: int) -> int:
     return holds | other if how == 1 else holds ^ other
 
 
-def compare(r: Registers, row: int) -> None:
+def compare(r: WarpRegisters, row: int) -> None:
     """
     ISETP: compare a with b, then combine with x; q is of the opposite.
 
@@ -230,7 +230,7 @@ def compare(r: Registers, row: int) -> None:
     relation, how, unsigned = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3]
     low = tested(r, row, Z)
     holds = 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = r.s[A + lane], r.s[B + lane]
         less = a < b if unsigned else signed32(a) < signed32(b)
         one = compared(relation, less, a == b)
@@ -241,7 +241,7 @@ def compare(r: Registers, row: int) -> None:
     set_both(r, row, combined(how, holds, also), combined(how, ~holds, also))
 
 
-def dot(r: Registers, row: int) -> None:
+def dot(r: WarpRegisters, row: int) -> None:
     """
     IDP: c plus the products of a's and b's parts.
 
@@ -252,7 +252,7 @@ def dot(r: Registers, row: int) -> None:
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     a_signed, b_signed, halves = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         total = signed64(r.s[C + lane])
         for part in range(2 if halves else 4):
             if halves:
@@ -269,7 +269,7 @@ def dot(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def pack_integers(r: Registers, row: int) -> None:
+def pack_integers(r: WarpRegisters, row: int) -> None:
     """I2IP: clamp a and b to integers of FORM bits (FORM_2: signed) and put them below c, moved by FORM_3 bits."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
@@ -278,27 +278,27 @@ def pack_integers(r: Registers, row: int) -> None:
     least = -(1 << bits - 1) if is_signed else 0
     most = (1 << bits - 1) - 1 if is_signed else (1 << bits) - 1
     ones = low32((1 << bits) - 1)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         high = low32(max(least, min(most, signed32(r.s[A + lane])))) & ones
         low = low32(max(least, min(most, signed32(r.s[B + lane])))) & ones
         r.s[D + lane] = low32(low64(r.s[C + lane]) << 2 * bits) | high << bits | low
     store(r, row)
 
 
-def difference(r: Registers, row: int) -> None:
+def difference(r: WarpRegisters, row: int) -> None:
     """VABSDIFF: the absolute value of a - b, plus c. FORM: unsigned."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     unsigned = r.code[row + FORM]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         a, b = r.s[A + lane], r.s[B + lane]
         less = a < b if unsigned else signed32(a) < signed32(b)
         r.s[D + lane] = low32(low64(r.s[C + lane]) + (low32(b - a) if less else low32(a - b)))
     store(r, row)
 
 
-def integer_operation(r: Registers, row: int, kind: int) -> None:
+def integer_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction of the integers' group."""
     if kind == ADD3:
         add3(r, row)
@@ -318,7 +318,7 @@ def integer_operation(r: Registers, row: int, kind: int) -> None:
         extreme(r, row)
     elif kind == ADD_EXTREME:
         add_extreme(r, row)
-    elif kind == COMPARE:
+    elif kind == COMPARE_INTEGERS:
         compare(r, row)
     elif kind == DOT:
         dot(r, row)

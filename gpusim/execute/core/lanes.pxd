@@ -1,10 +1,10 @@
 """Types of ``lanes.py`` for Cython."""
 
-from gpusim.execute.core.registers cimport Registers
+from gpusim.execute.core.registers cimport WarpRegisters
 
-cdef void shuffle(Registers r, long long row) noexcept
-cdef void vote(Registers r, long long row) noexcept
-cdef void match(Registers r, long long row) noexcept
-cdef void reduce(Registers r, long long row) noexcept
-cdef void to_uniform(Registers r, long long row) noexcept
-cdef void lane_operation(Registers r, long long row, long long kind) noexcept
+cdef void shuffle(WarpRegisters r, long long row) noexcept
+cdef void vote(WarpRegisters r, long long row) noexcept
+cdef void match(WarpRegisters r, long long row) noexcept
+cdef void reduce(WarpRegisters r, long long row) noexcept
+cdef void to_uniform(WarpRegisters r, long long row) noexcept
+cdef void lane_operation(WarpRegisters r, long long row, long long kind) noexcept

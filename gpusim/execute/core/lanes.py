@@ -6,12 +6,11 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
-    LANES,
+    IS_UNIFORM,
     MATCH,
     REDUCE,
     SHUFFLE,
     TO_UNIFORM,
-    UNIFORM,
     VOTE,
     A,
     B,
@@ -20,17 +19,18 @@ from gpusim.execute.core.constants import (
     P,
     X,
 )
-from gpusim.execute.core.registers import Registers, fetch, set_predicate, store, tested
+from gpusim.execute.core.registers import WarpRegisters, fetch, set_predicate, store, tested
 from gpusim.execute.core.words import low32, low64, signed32, signed64
+from gpusim.units import WARP_SIZE
 
 
-def shuffle(r: Registers, row: int) -> None:
+def shuffle(r: WarpRegisters, row: int) -> None:
     """SHFL: a of another lane, by b and the limits c; p: that lane is inside. FORM: IDX, UP, DOWN, BFLY are 0 to 3."""
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     fetch(r, row, FROM_C, C)
     kind, found = r.code[row + FORM], 0
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         amount, limits = signed64(r.s[B + lane] & 31), signed64(r.s[C + lane])
         segment, clamp = limits >> 8 & 31, limits & 31
         least = lane & segment
@@ -49,42 +49,42 @@ def shuffle(r: Registers, row: int) -> None:
     store(r, row)
 
 
-def vote(r: Registers, row: int) -> None:
+def vote(r: WarpRegisters, row: int) -> None:
     """VOTE: the executing lanes in which x holds; p tells whether all (FORM 0), any (1), or all or none (2) do."""
     said = tested(r, row, X) & r.mask
     every, none = said == r.mask, said == 0
     outcome = every if r.code[row + FORM] == 0 else (not none if r.code[row + FORM] == 1 else every or none)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = low32(said)
-    set_predicate(r, r.code[row + P], -1 if outcome else 0, r.code[row + UNIFORM])
+    set_predicate(r, r.code[row + P], -1 if outcome else 0, r.code[row + IS_UNIFORM])
     store(r, row)
 
 
-def match(r: Registers, row: int) -> None:
+def match(r: WarpRegisters, row: int) -> None:
     """MATCH: the executing lanes whose a is the same; ALL (FORM): of all lanes, else none, and p tells which."""
     fetch(r, row, FROM_A, A)
     same = 1
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         lanes = 0
-        for other in range(LANES):
+        for other in range(WARP_SIZE):
             if r.mask >> other & 1 and r.s[A + other] == r.s[A + lane]:
                 lanes |= signed64(low64(1) << other)
         r.s[D + lane] = low32(lanes)
         if r.mask >> lane & 1 and lanes != r.mask:
             same = 0
     if r.code[row + FORM]:
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             r.s[D + lane] = low32(r.mask) if same else low32(0)
         set_predicate(r, r.code[row + P], -1 if same else 0, 0)
     store(r, row)
 
 
-def reduce(r: Registers, row: int) -> None:
+def reduce(r: WarpRegisters, row: int) -> None:
     """REDUX: the AND, OR, XOR, SUM, MIN, MAX (FORM 0 to 5; FORM_2: signed) of a over the executing lanes."""
     fetch(r, row, FROM_A, A)
     how, is_signed, some = r.code[row + FORM], r.code[row + FORM_2], 0
     total = signed64(0)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if r.mask >> lane & 1:
             value = signed32(r.s[A + lane]) if is_signed else signed64(r.s[A + lane])
             if not some:
@@ -99,23 +99,23 @@ def reduce(r: Registers, row: int) -> None:
                 total = total + value
             else:
                 total = min(total, value) if how == 4 else max(total, value)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = low32(total)
     store(r, row)
 
 
-def to_uniform(r: Registers, row: int) -> None:
+def to_uniform(r: WarpRegisters, row: int) -> None:
     """R2UR: a of the first executing lane."""
     fetch(r, row, FROM_A, A)
     first = 0
     while not r.mask >> first & 1:
         first += 1
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         r.s[D + lane] = r.s[A + first]
     store(r, row)
 
 
-def lane_operation(r: Registers, row: int, kind: int) -> None:
+def lane_operation(r: WarpRegisters, row: int, kind: int) -> None:
     """Execute an instruction that reads other lanes."""
     if kind == SHUFFLE:
         shuffle(r, row)

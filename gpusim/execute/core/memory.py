@@ -18,7 +18,6 @@ from gpusim.execute.core.constants import (
     GLOBAL_SPACE,
     INTO,
     INTO_OFFSET,
-    LANES,
     MISALIGNED,
     NO_FAULT,
     OFFSET,
@@ -33,14 +32,15 @@ from gpusim.execute.core.constants import (
     D,
     X,
 )
-from gpusim.execute.core.registers import Registers, keep_row, place_of, tested
+from gpusim.execute.core.registers import WarpRegisters, keep_row, place_of, tested
 from gpusim.execute.core.words import bytes_of, integers_of, low32, low64, signed64
+from gpusim.units import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpusim.arrays import ByteArray, IntArray
 
 
-class Memory:
+class CtaMemory:
     """
     The memories of one CTA.
 
@@ -67,19 +67,19 @@ class Memory:
         self.size = 0
 
     def take(self, addresses: "IntArray") -> None:
-        """Put the lanes' addresses into an array of twice ``LANES`` integers."""
+        """Put the lanes' addresses into an array of twice ``WARP_SIZE`` integers."""
         self.held_addresses = addresses
         self.addresses = integers_of(addresses)
 
 
-def wrong(m: Memory, fault: int, lane: int, address: int, space: int) -> int:
+def wrong(m: CtaMemory, fault: int, lane: int, address: int, space: int) -> int:
     """Note the first fault of an instruction; return no place."""
     if m.fault == NO_FAULT:
         m.fault, m.fault_lane, m.fault_address, m.fault_space = fault, lane, address, space
     return -1
 
 
-def global_place(m: Memory, lane: int, address: int, size: int) -> int:
+def global_place(m: CtaMemory, lane: int, address: int, size: int) -> int:
     """Return where the bytes at a global address lie; -1, and a fault, outside of every allocation."""
     at = 3 * m.last
     if address >= m.allocations[at] and address + size <= m.allocations[at + 1]:
@@ -92,7 +92,7 @@ def global_place(m: Memory, lane: int, address: int, size: int) -> int:
     return wrong(m, OUT_OF_BOUNDS, lane, address, GLOBAL_SPACE)
 
 
-def place_in(m: Memory, lane: int, address: int, size: int, space: int) -> int:
+def place_in(m: CtaMemory, lane: int, address: int, size: int, space: int) -> int:
     """Return where an access's bytes lie in the memory of its space (then ``Memory.space``); -1 for a fault."""
     if space == GENERIC_SPACE:
         space = SHARED_SPACE if address >> 32 == SHARED_WINDOW else GLOBAL_SPACE
@@ -109,10 +109,10 @@ def place_in(m: Memory, lane: int, address: int, size: int, space: int) -> int:
         return address
     if address < 0 or address + size > m.stack:
         return wrong(m, OUT_OF_BOUNDS, lane, address, space)
-    return (m.warp * LANES + lane) * m.stack + address
+    return (m.warp * WARP_SIZE + lane) * m.stack + address
 
 
-def read_word(m: Memory, place: int, size: int) -> int:
+def read_word(m: CtaMemory, place: int, size: int) -> int:
     """Return up to four bytes of the space of the last place."""
     word = low32(0)
     for byte in range(size):
@@ -125,7 +125,7 @@ def read_word(m: Memory, place: int, size: int) -> int:
     return word
 
 
-def write_word(m: Memory, place: int, size: int, word: int) -> None:
+def write_word(m: CtaMemory, place: int, size: int, word: int) -> None:
     """Write up to four bytes to the space of the last place."""
     for byte in range(size):
         if m.space == GLOBAL_SPACE:
@@ -136,13 +136,13 @@ def write_word(m: Memory, place: int, size: int, word: int) -> None:
             m.local[place + byte] = word >> 8 * byte & 255
 
 
-def find_addresses(m: Memory, r: Registers, row: int) -> None:
+def find_addresses(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """Compute each lane's address: the scaled base, a uniform register and an offset; 64 bits where WIDE says so."""
     low, high = place_of(r, r.code[row + FROM_A]), place_of(r, r.code[row + FROM_A_HIGH])
     uniform, uniform_high = place_of(r, r.code[row + FROM_B]), place_of(r, r.code[row + FROM_B_HIGH])
     offset, scale = r.code[row + OFFSET], r.code[row + SCALE]
     wide = r.code[row + WIDE]
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         address = signed64(r.file[low + lane]) * scale + signed64(r.file[uniform + lane]) + offset
         if wide:
             address = signed64(
@@ -153,14 +153,14 @@ def find_addresses(m: Memory, r: Registers, row: int) -> None:
         m.addresses[lane] = address
 
 
-def load(m: Memory, r: Registers, row: int) -> None:
+def load(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDG, LDS, LDL, LD. FORM: 1 for a signed value below a word, 2 for two halves of one."""
     find_addresses(m, r, row)
     size, space, to = r.code[row + SIZE], r.code[row + SPACE], r.code[row + TO]
     words = max(1, size // 4)
     narrow = min(size, 4)
     for word in range(words):
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             if r.mask >> lane & 1:
                 place = place_in(m, lane, m.addresses[lane], size, space)
                 if place < 0:
@@ -173,13 +173,13 @@ def load(m: Memory, r: Registers, row: int) -> None:
             keep_row(r, to + word, D, 0)
 
 
-def store_lanes(m: Memory, r: Registers, row: int) -> None:
+def store_lanes(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """STG, STS, STL, ST."""
     find_addresses(m, r, row)
     size, space = r.code[row + SIZE], r.code[row + SPACE]
-    first, step = place_of(r, r.code[row + FROM_C]), 0 if r.code[row + FROM_C] == 255 else LANES
+    first, step = place_of(r, r.code[row + FROM_C]), 0 if r.code[row + FROM_C] == 255 else WARP_SIZE
     words = max(1, size // 4)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         if r.mask >> lane & 1:
             place = place_in(m, lane, m.addresses[lane], size, space)
             if place < 0:
@@ -188,12 +188,12 @@ def store_lanes(m: Memory, r: Registers, row: int) -> None:
                 write_word(m, place + 4 * word, min(size, 4), r.file[first + word * step + lane])
 
 
-def load_constant(m: Memory, r: Registers, row: int) -> None:
+def load_constant(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDC with an index: words of the constants, whose rows follow one another from FROM_C on, INTO words of them."""
     size, to = r.code[row + SIZE], r.code[row + TO]
     base, words = place_of(r, r.code[row + FROM_A]), max(1, size // 4)
     for word in range(words):
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             byte = signed64(low32(low64(r.file[base + lane]) + low64(r.code[row + OFFSET]))) + 4 * word
             if r.mask >> lane & 1 and (
                 byte < 0 or byte + min(size, 4) > 4 * r.code[row + INTO] or byte & min(size, 4) - 1
@@ -211,13 +211,13 @@ def load_constant(m: Memory, r: Registers, row: int) -> None:
         keep_row(r, to + word, D, r.code[row + WIDE])
 
 
-def copy(m: Memory, r: Registers, row: int) -> None:
+def copy(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDGSTS: copy from global to shared memory; where x does not hold, write zeros. INTO: register of the target."""
     find_addresses(m, r, row)
     size, into, valid = r.code[row + SIZE], place_of(r, r.code[row + INTO]), tested(r, row, X)
-    for lane in range(LANES):
+    for lane in range(WARP_SIZE):
         target = signed64(low32(low64(r.file[into + lane]) + low64(r.code[row + INTO_OFFSET])))
-        m.addresses[LANES + lane] = target
+        m.addresses[WARP_SIZE + lane] = target
         if r.mask >> lane & 1:
             for word in range(size // 4):
                 value = low32(0)
@@ -232,11 +232,11 @@ def copy(m: Memory, r: Registers, row: int) -> None:
                 write_word(m, place + 4 * word, 4, value)
 
 
-def load_matrix(m: Memory, r: Registers, row: int) -> None:
+def load_matrix(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDSM: rows of 16 bytes of one, two or four 8 x 8 matrices (SIZE), transposed where FORM says so."""
     find_addresses(m, r, row)
     for matrix in range(r.code[row + SIZE]):
-        for lane in range(LANES):
+        for lane in range(WARP_SIZE):
             word = low32(0)
             for half in range(2):
                 line, column = lane // 4, lane % 4 * 2 + half

@@ -25,6 +25,6 @@ CTA: Final = CoreText(
         *("memory", "atomics", "convergence", "trace", "cta"),
     ),
     native=("words",),
-    numbers=("gpusim.execute.core.constants",),
+    numbers=("gpusim.units", "gpusim.execute.core.constants"),
 )
 """The text of the executor's core."""

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from gpusim.execute.core.memory cimport Memory
+from gpusim.execute.core.memory cimport CtaMemory
 
 @cython.final
 cdef class Trace:
@@ -15,5 +15,5 @@ cdef class Trace:
     cpdef void empty(self) noexcept
 
 cdef void note(Trace t, long long at, long long lanes, long long warp) noexcept
-cdef void note_addresses(Trace t, Memory m, long long copies) noexcept
+cdef void note_addresses(Trace t, CtaMemory m, long long copies) noexcept
 cdef long long full(Trace t) noexcept

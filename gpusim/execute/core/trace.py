@@ -7,9 +7,10 @@ their execution; an access leaves a row of its lanes' addresses, a copy to share
 
 from typing import TYPE_CHECKING
 
-from gpusim.execute.core.constants import ADDRESS_ROW, LANES, STEP_LANES
-from gpusim.execute.core.memory import Memory
+from gpusim.execute.core.constants import ADDRESS_ROW, STEP_LANES
+from gpusim.execute.core.memory import CtaMemory
 from gpusim.execute.core.words import integers_of, low64, signed64
+from gpusim.units import WARP_SIZE
 
 if TYPE_CHECKING:
     from gpusim.arrays import IntArray
@@ -49,15 +50,15 @@ def note(t: Trace, at: int, lanes: int, warp: int) -> None:
         t.count += 1
 
 
-def note_addresses(t: Trace, m: Memory, copies: int) -> None:
+def note_addresses(t: Trace, m: CtaMemory, copies: int) -> None:
     """Write the addresses of the last step, and where it copies to."""
     if not t.keeps:
         return
     for part in range(2 if copies else 1):
         place = t.rows * ADDRESS_ROW
         t.addresses[place] = t.count - 1
-        for lane in range(LANES):
-            t.addresses[place + 1 + lane] = m.addresses[part * LANES + lane]
+        for lane in range(WARP_SIZE):
+            t.addresses[place + 1 + lane] = m.addresses[part * WARP_SIZE + lane]
         t.rows += 1
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.execute.core.formats import BF16, F16, flushed, narrowed, wide_half, wide_of_half
+from gpusim.execute.core.formats import HALF_BF16, HALF_F16, flushed, narrowed, wide_half, wide_of_half
 from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, fused32, fused64, high_product
 
 NUMBERS = st.floats(allow_nan=False) | st.floats(-70000, 70000) | st.floats(-1e-4, 1e-4)
@@ -79,8 +79,8 @@ def test_an_f16_is_widened_exactly(bits):
 
     widened = as_float(wide_half(bits))
     assert widened == float(value) or (math.isnan(widened) and np.isnan(value))
-    assert wide_of_half(bits, F16) == wide_half(bits)
-    assert wide_of_half(bits, BF16) == bits << 16
+    assert wide_of_half(bits, HALF_F16) == wide_half(bits)
+    assert wide_of_half(bits, HALF_BF16) == bits << 16
 
 
 @given(SINGLES, SINGLES, SINGLES)

@@ -10,12 +10,12 @@ from gpusim.execute.core.constants import (
     CONVERGENCE,
     EXITED,
     MOST_GROUPS,
+    NAMED_LANES,
     NEVER_CONVERGES,
     NO_FAULT,
     STATE,
     STATE_WORDS,
     TOO_MANY_GROUPS,
-    WHOLE_WARP,
 )
 from gpusim.execute.core.convergence import Convergence, branch, converge, leave, next_group, start
 
@@ -79,8 +79,8 @@ def test_a_warpsync_waits_for_the_lanes_that_it_names_alone(warp):
     """Odd lanes name lanes 1 and 0: they wait for lane 0, which comes with the even ones."""
     branch(warp, 3, 9, EVEN)
 
-    assert converge(warp, 20, WHOLE_WARP, 0b11) == 9
-    assert converge(warp, 20, WHOLE_WARP, 0b11) == 21
+    assert converge(warp, 20, NAMED_LANES, 0b11) == 9
+    assert converge(warp, 20, NAMED_LANES, 0b11) == 21
     assert active(warp) == ALL
 
 
