@@ -164,6 +164,7 @@ CONTROL_OPCODES: dict[int, tuple[str, Irregular]] = {
         (0x35D, 0x95D, 0xB5D),
         ("NANOSLEEP", Irregular(lambda w: when(w.flag(85), "WARP"), _nanosleep, idle=ALWAYS)),
     ),
+    0x95B: ("KILL", Irregular(plain, nothing, idle=ALWAYS)),
     0x95C: ("BPT", Irregular(fixed("TRAP"), lambda w: {"k": Immediate(w.bits(34, 20))}, idle=3 << 84)),
     0x801: ("PMTRIG", Irregular(plain, lambda w: {"k": Immediate(w.bits(32, 16))}, idle=ALWAYS)),
     0x91B: ("ENDCOLLECTIVE", Irregular(plain, nothing, idle=ALWAYS)),

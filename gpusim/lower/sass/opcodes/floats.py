@@ -16,6 +16,9 @@ FORMATS = {1: "F16", 2: "F32", 3: "F64", 4: "BF16"}
 
 INTEGER_BITS = ("8", "16", "32", "64")
 WORD_SIZE = 2
+NARROW_CONVERSIONS = (0x104, 0x105, 0x106, 0x107)
+"""Opcodes of conversions that have neither a source nor a result of 64 bits."""
+
 HALF_FORMATS = ("F16", "BF16")
 
 
@@ -121,7 +124,7 @@ def _f2f(w: Word) -> list[str]:
 
 def _format(w: Word, low: int) -> str:
     name = FORMATS.get(w.bits(low, 3))
-    if name is None:
+    if name is None or (name == "F64" and w.bits(0, 9) in NARROW_CONVERSIONS):
         raise UnknownOpcode(f"format {w.bits(low, 3)} of a conversion is not known")
     return name
 
@@ -158,6 +161,8 @@ def _frnd(w: Word) -> list[str]:
 
 
 def _integer(w: Word, sign: int, size: int) -> str:
+    if w.bits(size, 2) > WORD_SIZE and w.bits(0, 9) in NARROW_CONVERSIONS:
+        raise UnknownOpcode("a conversion of 64 bits by an opcode of 32 bits is not known")
     return f"{'S' if w.flag(sign) else 'U'}{INTEGER_BITS[w.bits(size, 2)]}"
 
 

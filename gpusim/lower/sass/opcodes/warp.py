@@ -1,6 +1,7 @@
 """Decodes shuffles, votes, predicate logic, special registers, and matrix opcodes that are not regular."""
 
 from gpusim.lower.sass.opcodes.irregular import Fields, Irregular, data, destination, fixed, plain, predicate
+from gpusim.lower.sass.opcodes.regular import IMMEDIATES
 from gpusim.lower.sass.operands import Immediate, Named, Register, SassOperand
 from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
 
@@ -132,8 +133,14 @@ def _byte(w: Word) -> list[str]:
 PREDICATE_FILE = Named("PR", 0)
 
 
+def _predicate_mask(w: Word) -> SassOperand:
+    """Return the mask of the predicates that are moved: a number, or a register in the second form."""
+    return Immediate(w.bits(32, 32)) if w.bits(9, 3) == IMMEDIATES[1] else data(w)
+
+
 def _predicates_to_register(w: Word) -> dict[str, SassOperand]:
-    return {"d": destination(w), "n": PREDICATE_FILE, "a": Register(w.bits(24, 8)), "b": Immediate(w.bits(32, 32))}
+    source = Register(w.bits(24, 8), reuse=w.flag(122))
+    return {"d": destination(w), "n": PREDICATE_FILE, "a": source, "b": _predicate_mask(w)}
 
 
 def _register_to_predicates(w: Word) -> dict[str, SassOperand]:
@@ -141,7 +148,7 @@ def _register_to_predicates(w: Word) -> dict[str, SassOperand]:
     return {
         "n": PREDICATE_FILE,
         "a": Register(w.bits(24, 8), reuse=w.flag(122), suffix=byte),
-        "b": Immediate(w.bits(32, 32)),
+        "b": _predicate_mask(w),
     }
 
 
@@ -206,8 +213,8 @@ WARP_OPCODES: dict[int, tuple[str, Irregular]] = {
     0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(fixed("16", "MT88"), lambda w: {"d": destination(w), "a": Register(w.bits(24, 8))})),
     **dict.fromkeys((0x2CA, 0x3C2), ("R2UR", Irregular(plain, _to_uniform, hidden="p"))),
-    0x803: ("P2R", Irregular(_byte, _predicates_to_register)),
-    0x804: ("R2P", Irregular(plain, _register_to_predicates)),
+    **dict.fromkeys((0x203, 0x803), ("P2R", Irregular(_byte, _predicates_to_register))),
+    **dict.fromkeys((0x204, 0x804), ("R2P", Irregular(plain, _register_to_predicates))),
     0x805: ("CS2R", Irregular(lambda w: when(not w.flag(80), "32"), lambda w: {"d": destination(w), "n": _special(w)})),
     0x806: (
         "VOTE",

@@ -244,6 +244,19 @@ def test_the_guard_of_a_special_register_s_move_to_a_uniform_one_is_uniform():
     assert sass.guard == Predicate(0, uniform=True, inverted=True)
 
 
+RARE = {
+    0x003FDE0000000000_0000000000007203: "P2R R0, PR, R0, R0",
+    0x003FDE0000000000_0000000000007204: "R2P PR, R0, R0",
+    0x003FDE0003800000_000000000000795B: "KILL",
+}
+"""Forms that no compiled kernel has, as nvdisasm writes them."""
+
+
+@pytest.mark.parametrize(("word", "text"), RARE.items(), ids=RARE.values())
+def test_masks_of_predicates_in_a_register_and_the_end_of_a_thread(word, text):
+    assert decode_word(word, 0, 80).text == text
+
+
 GLOBAL = {
     0x000FE2000810E106_000000FF11007986: "STG.E.U8.SYS [R17.U32+UR6], RZ",
     0x000EA400081F4344_00000000FF0079A8: "ATOMG.E.ADD.S32.STRONG.GPU PT, R0, [UR4], R0",
