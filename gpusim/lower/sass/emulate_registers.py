@@ -87,6 +87,8 @@ class Registers:
         if words is None:
             raise NotImplementedError(f"constant bank {bank} is not known, only {' and '.join(map(str, self.banks))}")
         first, last = int(word.min()), int(word.max())
+        if first < 0:
+            raise NotImplementedError(f"constant bank {bank} is read {-4 * first} bytes before its beginning")
         if last >= len(words):
             raise NotImplementedError(f"constant bank {bank} has {4 * len(words)} bytes, byte {4 * last:#x} is read")
         if bank == LAUNCH_BANK and not self.unknown.isdisjoint((first,) if first == last else word.tolist()):

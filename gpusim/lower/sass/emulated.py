@@ -55,7 +55,7 @@ The modifiers that the emulator implements, for opcodes that affect a path or an
 Opcodes that only compute data, or check their modifiers where they are executed, are not listed.
 """
 
-UNWRITTEN: Final = Predicate(PT)
+TRUE: Final = Predicate(PT)
 WHOLE_MASK: Final = 0xFFFFFFFF
 
 
@@ -72,7 +72,9 @@ def require_emulated(sass: Sass) -> None:
             raise refused(sass, f"modifier {modifier} is not emulated")
     if sass.name == "ATOMS" and sass.operand("d", Register).number != RZ:
         raise refused(sass, "a shared atomic that returns what was there is not emulated")
-    if sass.name == "R2UR" and sass.operands.get("p", UNWRITTEN) != UNWRITTEN:
+    if sass.name == "EXIT" and sass.operands.get("x", TRUE) != TRUE:
+        raise refused(sass, "a predicate of EXIT besides its guard is not emulated")
+    if sass.name == "R2UR" and sass.operands.get("p", TRUE) != TRUE:
         raise refused(sass, "the predicate that R2UR writes is not emulated")
     if sass.name == "CALL" and "a" in sass.operands:
         raise refused(sass, "a call of a function in a register is not emulated")

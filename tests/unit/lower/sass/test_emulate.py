@@ -401,6 +401,8 @@ REFUSED = {
     "bank 3": (("MOV", {"d": r(2), "b": Constant(3, 8)}), "constant bank 3 is not known, only 0 and 2"),
     "bank 4 of ULDC": (("ULDC.64", {"d": ur(2), "m": Constant(4, 8)}), "constant bank 4 is not known, only 0 and 2"),
     "beyond the bank": (("MOV", {"d": r(2), "b": Constant(2, 8)}), "constant bank 2 has 0 bytes, byte 0x8 is read"),
+    "before the bank": (("LDC", {"d": r(2), "m": Constant(0, -4, r(RZ))}), "read 4 bytes before its beginning"),
+    "a predicate of EXIT": (("EXIT", {"x": Predicate(0)}), "a predicate of EXIT besides its guard is not emulated"),
     "a negated selection": (
         ("SEL", {"d": r(2), "a": Register(4, sign="-"), "b": r(RZ), "x": ALWAYS}),
         "source -R4 with a sign is not emulated",
