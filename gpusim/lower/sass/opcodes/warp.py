@@ -3,7 +3,7 @@
 from gpusim.lower.sass.opcodes.irregular import Fields, Irregular, data, destination, fixed, plain, predicate
 from gpusim.lower.sass.opcodes.regular import IMMEDIATES
 from gpusim.lower.sass.operands import Immediate, Named, Register, SassOperand
-from gpusim.lower.sass.words import UnknownOpcode, Word, optional, when
+from gpusim.lower.sass.words import FIRST_HOPPER, UnknownOpcode, Word, optional, when
 
 SPECIAL = {
     0x00: "SR_LANEID",
@@ -181,6 +181,17 @@ def _qmma_modifiers(w: Word) -> list[str]:
     return ["16832" if w.flag(75) else "16816", "F32" if w.flag(77) else "F16", a, b]
 
 
+BMMA_SHAPES = {0: "88128", 1: "168128", 2: "168256"}
+"""Shapes of BMMA as its mnemonic has them, by bits 75 and 76."""
+
+
+def _bmma_modifiers(w: Word) -> list[str]:
+    shape = BMMA_SHAPES.get(w.bits(75, 2))
+    if shape is None or (w.architecture >= FIRST_HOPPER and not w.flag(78)):
+        raise UnknownOpcode("BMMA of this shape or operation is not known")
+    return [shape, "AND" if w.flag(78) else "XOR", "POPC"]
+
+
 I2IP_RESULTS = {(0, 0): ("8", ""), (3, 2): ("4", ".24")}
 """Width of the integers that I2IP packs, and the suffix of source c, by bits 77-78 and 72-73."""
 
@@ -209,6 +220,7 @@ def _i2ip(w: Word) -> dict[str, SassOperand]:
 
 WARP_OPCODES: dict[int, tuple[str, Irregular]] = {
     0x237: ("IMMA", Irregular(_imma_modifiers, _imma, idle=1 << 74)),
+    0x23D: ("BMMA", Irregular(_bmma_modifiers, _imma, idle=1 << 74 | 1 << 80)),
     0x27A: ("QMMA", Irregular(_qmma_modifiers, _imma, idle=1 << 74)),
     0x239: ("I2IP", Irregular(_i2ip_modifiers, _i2ip)),
     0x23B: ("MOVM", Irregular(fixed("16", "MT88"), lambda w: {"d": destination(w), "a": Register(w.bits(24, 8))})),
