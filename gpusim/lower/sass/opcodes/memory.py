@@ -162,7 +162,7 @@ FLOAT_ATOMIC_TYPES = (
     *("F32.FTZ.RN", "F32x2.FTZ.RN", "F32x4.FTZ.RN", "F32.RN", "F32x2.RN", "F32x4.RN", "F64.RN"),
 )
 EXCHANGES = {0: ["CAS"], 1: ["CAST"], 3: ["CAST", "SPIN"]}
-"""Kinds of compare and swap: plain, and those that store only if the lock of the address is theirs."""
+"""Kinds of compare and swap, by bits 87 and 88."""
 
 REDUCTIONS = (0x98E, 0x9A6)
 """Atomics that return nothing, whose operation has one bit less."""
