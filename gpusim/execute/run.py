@@ -29,6 +29,9 @@ TURN = 1 << 14
 STACK_ALIGNMENT = 16
 """Alignment of a thread's stack: that of the largest access."""
 
+LONGEST_CTA = 1 << 28
+"""Warp instructions after which a CTA is said to spin."""
+
 STEPS_AT_ONCE, ACCESSES_AT_ONCE = 1 << 16, 1 << 14
 """Room of a trace before it is read."""
 
@@ -151,8 +154,14 @@ class KernelExecution:
             if state == core.EXITED:
                 self.executed += one.t.total
                 return
-            if state != core.TRACE_FULL:
+            if state not in (core.RUNNING, core.TRACE_FULL):
                 self._complain(number, one, state)
+            if one.t.total > LONGEST_CTA:
+                raise CheckFailed(
+                    f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)} has executed {one.t.total} warp instructions"
+                    f" without an end; warp {one.warp} is at {self._text(self._at(one.warp))}, and waits for ever if it"
+                    " waits for another CTA"
+                )
 
     def _read(self, number: int, trace: Any) -> ExecutedSteps:
         steps = self._steps[: trace.count]
@@ -187,6 +196,9 @@ class KernelExecution:
                 f"{self._near(memory)} in {text}"
             )
         raise CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")
+
+    def _at(self, warp: int) -> int:
+        return int(self._state[warp * core.STATE_WORDS + core.AT])
 
     def _near(self, memory: Any) -> str:
         if memory.fault_space != core.GLOBAL_SPACE:

@@ -126,28 +126,24 @@ class Cta:
 
     def run(self, turn: int) -> int:
         """
-        Execute all warps to their ends.
+        Give each warp that can go on its turn, and release the barriers that are complete then.
 
         Args:
             turn: Instructions after which another warp has its turn.
 
         Returns:
-            EXITED, or why execution stopped before: FAULT, TRACE_FULL (go on after reading the trace), STANDSTILL (all
-            warps wait at barriers that are never complete).
+            EXITED if all warps have, RUNNING if some can go on, or why none does: FAULT, TRACE_FULL (go on when the
+            trace was read), STANDSTILL (all warps wait at barriers that are never complete).
         """
-        while True:
-            ran = 0
-            for _ in range(self.warps):
-                state = self.c.state[self.warp * STATE_WORDS + STATE]
-                if state == RUNNING:
-                    ran = 1
-                    state = run_warp(self, turn)
-                    if state == FAULT or state == TRACE_FULL:
-                        return state
-                self.warp = (self.warp + 1) % self.warps
-            release(self)
-            if not ran and not released(self):
-                return finished(self)
+        for _ in range(self.warps):
+            state = self.c.state[self.warp * STATE_WORDS + STATE]
+            if state == RUNNING:
+                state = run_warp(self, turn)
+                if state == FAULT or state == TRACE_FULL:
+                    return state
+            self.warp = (self.warp + 1) % self.warps
+        release(self)
+        return RUNNING if released(self) else finished(self)
 
 
 def finished(x: Cta) -> int:
