@@ -114,8 +114,8 @@ def _count_accesses(row: InstructionCounts, cells: IntArray, addresses: IntArray
     elif space == core.GLOBAL_SPACE:
         _count_global(row, addresses, active, size)
     elif space == core.GENERIC_SPACE:
-        shared = addresses >> 32 == core.SHARED_WINDOW
-        _count_global(row, addresses, active & ~shared, size)
+        shared, local = addresses >> 32 == core.SHARED_WINDOW, addresses >> 32 == core.LOCAL_WINDOW
+        _count_global(row, addresses, active & ~shared & ~local, size)
         _count_shared(row, addresses & core.ALL, active & shared, size, loads=kind == core.LOAD)
     elif space == core.SHARED_SPACE and kind != core.ATOMIC:
         _count_shared(row, addresses, active, size, loads=kind == core.LOAD)

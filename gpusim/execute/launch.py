@@ -15,11 +15,11 @@ from gpusim.units import WARP_SIZE, WORD_BYTES
 
 MOST_THREADS = 1024
 
-SHARED_WINDOW_AT = 0x1C
+WINDOWS = {0x1C: core.SHARED_WINDOW, 0x24: core.LOCAL_WINDOW}
 """
-Byte offset in constant bank 0 of the high word of shared memory's generic addresses, behind the low one, which is 0.
+High words of the generic addresses of shared memory and of the stack, by their bytes in constant bank 0.
 
-Source: code that nvcc makes of a generic pointer to shared memory adds the 64 bits from 0x18 on.
+The low words before them are 0. Source: nvcc makes a generic address by adding the 64 bits from 0x18, or 0x20, on.
 """
 
 Dim = tuple[int, int, int]
@@ -91,7 +91,8 @@ def constant_bank(cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes]
     bank = bytearray(cubin.constants)
     head = np.array([*launch.block, *launch.grid], dtype="<u4").tobytes()
     bank[: len(head)] = head
-    bank[SHARED_WINDOW_AT : SHARED_WINDOW_AT + WORD_BYTES] = core.SHARED_WINDOW.to_bytes(WORD_BYTES, "little")
+    for at, window in WINDOWS.items():
+        bank[at - WORD_BYTES : at + WORD_BYTES] = (window << 32).to_bytes(2 * WORD_BYTES, "little")
     bank[STACK_POINTER_AT : STACK_POINTER_AT + WORD_BYTES] = cubin.local_bytes.to_bytes(WORD_BYTES, "little")
     for (offset, size), value in zip(cubin.parameters, arguments, strict=True):
         begin = cubin.parameters_at + offset
@@ -99,9 +100,11 @@ def constant_bank(cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes]
     return bytes(bank)
 
 
-def unknown_words(cubin: Cubin) -> frozenset[int]:
-    """Return the words of constant bank 0 that the driver fills and nobody knows."""
-    return frozenset(range(cubin.parameters_at // WORD_BYTES)) - KNOWN_WORDS - {SHARED_WINDOW_AT // WORD_BYTES}
+def unknown_words(cubin: Cubin) -> frozenset[tuple[int, int]]:
+    """Return bank and byte of the words that a driver or a loader fills and nobody knows."""
+    known = {*KNOWN_WORDS, *((at - byte) // WORD_BYTES for at in WINDOWS for byte in (0, WORD_BYTES))}
+    driver = {(0, byte) for byte in range(0, cubin.parameters_at, WORD_BYTES) if byte // WORD_BYTES not in known}
+    return frozenset(driver | cubin.relocated)
 
 
 def special_words(launch: KernelLaunch) -> WordArray:

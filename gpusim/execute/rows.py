@@ -37,13 +37,13 @@ class ConstantWords:
 
     Attributes:
         banks: First index of each bank's words, and how many there are, by number.
-        unknown: Words of bank 0 that only a driver knows.
+        unknown: Bank and byte of each word that only a driver or a loader knows.
         words: All of them: the banks', then the immediates.
         places: Index of each immediate.
     """
 
     banks: Mapping[int, tuple[int, int]]
-    unknown: frozenset[int]
+    unknown: frozenset[tuple[int, int]]
     words: list[int]
     places: dict[int, int] = field(default_factory=dict)
 
@@ -55,8 +55,8 @@ class ConstantWords:
         word = byte // WORD_BYTES
         if not 0 <= word < count:
             raise Refused(f"byte {byte:#x} lies behind constant bank {bank} of {count * WORD_BYTES} bytes")
-        if bank == 0 and word in self.unknown:
-            raise Refused(f"the driver's word at {byte:#x} of constant bank 0 is not known")
+        if (bank, word * WORD_BYTES) in self.unknown:
+            raise Refused(f"what a driver or loader writes at {byte:#x} of constant bank {bank} is not known")
         return ~(first + word)
 
     def immediate(self, value: int) -> int:
@@ -68,7 +68,7 @@ class ConstantWords:
         return ~self.places[value]
 
 
-def words_of(banks: Mapping[int, bytes], unknown: frozenset[int]) -> ConstantWords:
+def words_of(banks: Mapping[int, bytes], unknown: frozenset[tuple[int, int]]) -> ConstantWords:
     """Lay out the words of constant banks."""
     places: dict[int, tuple[int, int]] = {}
     words: list[int] = []

@@ -117,6 +117,8 @@ def _constant(row: RowMaker) -> None:
     indexed = index is not None and index.number != (URZ if index.uniform else RZ)
     if not indexed:
         row.words.of_bank(memory.bank, memory.offset)
+    elif memory.bank and any(bank == memory.bank for bank, _ in row.words.unknown):
+        raise Refused(f"an address that a loader writes to constant bank {memory.bank} is not known")
     row.set(FROM_A=row.register(index) if index is not None and indexed else RZ)
     row.set(OFFSET=memory.offset, FROM_C=~first, INTO=count)
     _size(row)

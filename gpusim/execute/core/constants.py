@@ -162,8 +162,8 @@ RUNNING, AT_BARRIER, EXITED, FAULT, TRACE_FULL, STANDSTILL, TOO_LONG = range(7)
     TOO_MANY_GROUPS,
 ) = range(9)
 
-SHARED_WINDOW = 0x100
-"""High word of a generic address in shared memory; low words are its bytes."""
+SHARED_WINDOW, LOCAL_WINDOW = 0x100, 0x200
+"""High words of generic addresses in shared memory and on a thread's stack; low words are the bytes there."""
 
 # A warp's state of convergence: words of 64 bits.
 AT, ACTIVE, ALIVE, DEPTH, MEETING, STATE, AWAITED, REDUCTION, CONVERGENCE = range(9)

@@ -18,6 +18,8 @@ from gpusim.execute.core.constants import (
     GLOBAL_SPACE,
     INTO,
     INTO_OFFSET,
+    LOCAL_SPACE,
+    LOCAL_WINDOW,
     MISALIGNED,
     NO_FAULT,
     OFFSET,
@@ -95,8 +97,9 @@ def global_place(m: CtaMemory, lane: int, address: int, size: int) -> int:
 def place_in(m: CtaMemory, lane: int, address: int, size: int, space: int) -> int:
     """Return where an access's bytes lie in the memory of its space (then ``Memory.space``); -1 for a fault."""
     if space == GENERIC_SPACE:
-        space = SHARED_SPACE if address >> 32 == SHARED_WINDOW else GLOBAL_SPACE
-        if space == SHARED_SPACE:
+        window = address >> 32
+        space = SHARED_SPACE if window == SHARED_WINDOW else LOCAL_SPACE if window == LOCAL_WINDOW else GLOBAL_SPACE
+        if space != GLOBAL_SPACE:
             address = signed64(low32(address))
     m.space = space
     if address & size - 1:

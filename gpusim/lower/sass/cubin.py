@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpusim.errors import BadInput
+from gpusim.units import WORD_BYTES
 
 ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
+RELOCATION, RELOCATION_WITH_ADDEND = struct.Struct("<QQ"), struct.Struct("<QQq")
 MACHINE_CUDA = 190
 OS_ABI_WITHOUT_VERSION = 0x41
 """OS ABI of CUDA 13 cubins. They hold the architecture in bits 8 to 15 of the ELF flags, older ones in bits 0 to 7."""
@@ -45,6 +47,7 @@ class Cubin:
         parameter_bytes: Size of the parameters.
         parameters: Offset and bytes of each parameter, in the order of the kernel's signature.
         banks: Contents of all other constant banks, by number: the compiler's numbers, and the user's constants.
+        relocated: Words of these banks that a loader fills with the address of a variable or a function: bank and byte.
     """
 
     kernel: str
@@ -59,6 +62,7 @@ class Cubin:
     parameter_bytes: int
     parameters: tuple[tuple[int, int], ...] = ()
     banks: Mapping[int, bytes] = field(default_factory=dict)
+    relocated: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def code_bytes(self) -> int:
@@ -109,6 +113,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         parameter_bytes=size,
         parameters=_parameters(own),
         banks=_banks(data, sections, kernel),
+        relocated=frozenset(_relocated(data, sections, kernel)),
     )
 
 
@@ -116,6 +121,17 @@ def _parameters(attributes: list[tuple[int, bytes]]) -> tuple[tuple[int, int], .
     """Return offset and size of each parameter: an ordinal, an offset, and a word with the size from bit 18 on."""
     records = [struct.unpack("<IHHI", payload) for code, payload in attributes if code == EIATTR_KPARAM_INFO]
     return tuple((offset, word >> 18) for _, _, offset, word in sorted(records, key=lambda record: record[1]))
+
+
+def _relocated(data: bytes, sections: dict[str, _Section], kernel: str) -> Iterator[tuple[int, int]]:
+    """Yield bank and byte of each word that has a relocation; addresses have two words."""
+    for name, section in sections.items():
+        found = re.fullmatch(r"\.(rela?)\.nv\.constant(\d+)(\..*)?", name)
+        if found and found[3] in (None, f".{kernel}"):
+            entry = RELOCATION_WITH_ADDEND if found[1] == "rela" else RELOCATION
+            content = _bytes(data, section)
+            for offset, *_ in entry.iter_unpack(content[: len(content) // entry.size * entry.size]):
+                yield from ((int(found[2]), offset + word) for word in (0, WORD_BYTES))
 
 
 def _banks(data: bytes, sections: dict[str, _Section], kernel: str) -> dict[int, bytes]:
