@@ -14,6 +14,8 @@ from gpusim.lower.sass.emulate import KNOWN_WORDS, STACK_POINTER_AT
 from gpusim.units import WARP_SIZE, WORD_BYTES
 
 MOST_THREADS = 1024
+MOST_EXTENTS = (2**31 - 1, 65535, 65535, 1024, 1024, 64)
+"""Largest extents of grid and block. Source: CUDA C++ programming guide, compute capabilities."""
 
 WINDOWS = {0x1C: core.SHARED_WINDOW, 0x24: core.LOCAL_WINDOW}
 """
@@ -51,6 +53,8 @@ class KernelLaunch:
             raise BadInput(f"grid and block must be positive, got grid {self.grid} and block {self.block}")
         if self.threads > MOST_THREADS:
             raise BadInput(f"a CTA has at most {MOST_THREADS} threads, block {self.block} has {self.threads}")
+        if any(extent > most for extent, most in zip((*self.grid, *self.block), MOST_EXTENTS, strict=True)):
+            raise BadInput(f"grid and block must be at most {MOST_EXTENTS}, got {(*self.grid, *self.block)}")
         if self.shared_bytes < 0:
             raise BadInput(f"shared memory must not be negative, got {self.shared_bytes} bytes")
 

@@ -30,6 +30,8 @@ def _target(row: RowMaker) -> None:
 
 def _branch(row: RowMaker) -> None:
     row.kind(core.BRANCH)
+    if row.sass.name == "CALL" and "a" in row.sass.operands:
+        raise Refused("a call through a register is not executed")
     if row.has("CONV"):
         row.set(FORM=1)
     elif row.has("DIV"):

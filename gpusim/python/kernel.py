@@ -1,7 +1,8 @@
 """Executes a kernel of the user's own on arrays, without a GPU: ``gpusim.kernel("my.cu", "k")[grid, block](x, y)``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -104,8 +105,8 @@ class BoundKernel:
         launch: Grid, block and dynamic shared memory.
     """
 
-    cubin: Cubin
-    machine: Machine
+    cubin: Cubin = field(repr=False)
+    machine: Machine = field(repr=False)
     launch: KernelLaunch
 
     def __call__(self, *arguments: object) -> KernelRun:
@@ -125,7 +126,16 @@ class BoundKernel:
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
         held = [(place, given) for place, given in enumerate(arguments) if isinstance(given, np.ndarray)]
+        for (place, array), (other, second) in combinations(held, 2):
+            if np.shares_memory(array, second):
+                raise BadInput(
+                    f"{self.cubin.kernel}: arguments {place} and {other} share memory; give each its own array"
+                )
         for place, array in held:
+            if array.dtype.hasobject or not array.dtype.isnative or not array.itemsize:
+                raise BadInput(
+                    f"{self.cubin.kernel}: argument {place} must be of numbers in native order, got {array.dtype}"
+                )
             if sizes[place] != POINTER_BYTES:
                 raise BadInput(f"argument {place} has {sizes[place]} bytes in the signature, an array takes 8")
             if not array.flags.writeable or not array.flags.c_contiguous:
@@ -158,8 +168,8 @@ class ReadyKernel:
         machine: Machine that it was compiled for.
     """
 
-    cubin: Cubin
-    machine: Machine
+    cubin: Cubin = field(repr=False)
+    machine: Machine = field(repr=False)
 
     def __getitem__(self, launch: tuple[GridExtent, ...]) -> BoundKernel:
         """
@@ -171,9 +181,14 @@ class ReadyKernel:
         if not isinstance(launch, tuple) or not 2 <= len(launch) <= 3:
             raise BadInput(f"a launch is [grid, block] or [grid, block, shared bytes], got {launch!r}")
         shared = launch[2] if len(launch) == 3 else 0
-        if not isinstance(shared, int):
+        if not isinstance(shared, int | np.integer):
             raise BadInput(f"shared memory must be a number of bytes, got {shared!r}")
-        shape = KernelLaunch(_extent("grid", launch[0]), _extent("block", launch[1]), shared)
+        shape = KernelLaunch(_extent("grid", launch[0]), _extent("block", launch[1]), int(shared))
+        needed, most = self.cubin.shared_bytes + shape.shared_bytes, self.machine.limits.shared_bytes_per_cta
+        if needed > most:
+            raise BadInput(
+                f"a CTA has at most {most} bytes of shared memory on {self.machine.name}, {needed} are asked for"
+            )
         return BoundKernel(self.cubin, self.machine, shape)
 
 
@@ -224,7 +239,7 @@ def _compiled(source: Path, entry: str, target: int) -> Path:
 
 
 def _extent(name: str, value: GridExtent) -> Dim:
-    given = (value,) if isinstance(value, int) else tuple(value)
+    given = tuple(value) if isinstance(value, Sequence) else (value,)
     if not 1 <= len(given) <= 3 or not all(isinstance(one, int | np.integer) for one in given):
         raise BadInput(f"{name} must be one to three integers, got {value!r}")
     x, y, z = (*map(int, given), 1, 1)[:3]
@@ -233,7 +248,7 @@ def _extent(name: str, value: GridExtent) -> Dim:
 
 def _scalar(value: object, size: int, place: int) -> bytes:
     """Return a number as the bytes of a parameter."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.number | np.bool_ | np.void):
         data = value.tobytes()
         if len(data) != size:
             raise BadInput(

@@ -1,6 +1,6 @@
 """Atomic operations on global and shared memory, lane after lane: ATOMG, ATOMS, RED."""
 
-from gpusim.execute.core.constants import D_HIGH, FROM_C, FROM_C_HIGH, NUMBER, OPERATION, SIZE, SPACE, TO, D
+from gpusim.execute.core.constants import D_HIGH, FROM_C, FROM_C_HIGH, NUMBER, OPERATION, RZ_ROW, SIZE, SPACE, TO, D
 from gpusim.execute.core.formats import HALF_F16, packed_half, wide_half
 from gpusim.execute.core.memory import CtaMemory, find_addresses, place_in, read_word, write_word
 from gpusim.execute.core.registers import WarpRegisters, keep_row, place_of
@@ -13,6 +13,8 @@ def atomic(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     find_addresses(m, r, row)
     size, to = r.code[row + SIZE], r.code[row + TO]
     given, new = place_of(r, r.code[row + FROM_C]), place_of(r, r.code[row + FROM_C_HIGH])
+    given_step = 0 if r.code[row + FROM_C] == RZ_ROW else WARP_SIZE
+    new_step = 0 if r.code[row + FROM_C_HIGH] == RZ_ROW else WARP_SIZE
     for lane in range(WARP_SIZE):
         if r.mask >> lane & 1:
             place = place_in(m, lane, m.addresses[lane], size, r.code[row + SPACE])
@@ -21,8 +23,8 @@ def atomic(m: CtaMemory, r: WarpRegisters, row: int) -> None:
             old, operand, other = low64(read_word(m, place, 4)), low64(r.file[given + lane]), low64(r.file[new + lane])
             if size == 8:
                 old |= low64(read_word(m, place + 4, 4)) << 32
-                operand |= low64(r.file[given + WARP_SIZE + lane]) << 32
-                other |= low64(r.file[new + WARP_SIZE + lane]) << 32
+                operand |= low64(r.file[given + given_step + lane]) << 32
+                other |= low64(r.file[new + new_step + lane]) << 32
             word = updated(r.code[row + OPERATION], r.code[row + NUMBER], old, operand, other)
             write_word(m, place, 4, low32(word))
             if size == 8:

@@ -18,6 +18,9 @@ FILE_WORDS = (REGISTERS + UNIFORM_REGISTERS + SPECIAL_REGISTERS) * WARP_SIZE
 PREDICATE_ROWS = 16
 """Predicates of a warp, as masks of lanes: P0 to P6 and PT, then UP0 to UP6 and UPT."""
 
+RZ_ROW = 255
+"""Row of the register that reads as zero; no register lies behind it."""
+
 # Places of operands and results in the scratch words.
 A, B, C, D, A_HIGH, B_HIGH, C_HIGH, D_HIGH = (WARP_SIZE * place for place in range(8))
 SCRATCH_WORDS = 8 * WARP_SIZE

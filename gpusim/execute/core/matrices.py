@@ -17,6 +17,7 @@ from gpusim.execute.core.constants import (
     I_MATRIX,
     NUMBER,
     OPERATION,
+    RZ_ROW,
     SIZE,
     TALL,
     TO,
@@ -79,7 +80,7 @@ def half_product(r: WarpRegisters, row: int) -> None:
 def addend(r: WarpRegisters, row: int, register: int, m: int, n: int) -> int:
     """Return the word of C's register that has the sum of row m and column n; zero where C is RZ."""
     source = r.code[row + FROM_C]
-    if source == 255:
+    if source == RZ_ROW:
         return low32(0)
     return r.file[place_of(r, source) + register * WARP_SIZE + (m & 7) * 4 + n // 2]
 

@@ -24,6 +24,7 @@ from gpusim.execute.core.constants import (
     NO_FAULT,
     OFFSET,
     OUT_OF_BOUNDS,
+    RZ_ROW,
     SCALE,
     SHARED_SPACE,
     SHARED_WINDOW,
@@ -84,11 +85,11 @@ def wrong(m: CtaMemory, fault: int, lane: int, address: int, space: int) -> int:
 def global_place(m: CtaMemory, lane: int, address: int, size: int) -> int:
     """Return where the bytes at a global address lie; -1, and a fault, outside of every allocation."""
     at = 3 * m.last
-    if address >= m.allocations[at] and address + size <= m.allocations[at + 1]:
+    if address >= m.allocations[at] and address <= m.allocations[at + 1] - size:
         return address - m.allocations[at] + m.allocations[at + 2]
     for number in range(m.count):
         at = 3 * number
-        if address >= m.allocations[at] and address + size <= m.allocations[at + 1]:
+        if address >= m.allocations[at] and address <= m.allocations[at + 1] - size:
             m.last = number
             return address - m.allocations[at] + m.allocations[at + 2]
     return wrong(m, OUT_OF_BOUNDS, lane, address, GLOBAL_SPACE)
@@ -180,7 +181,7 @@ def store_lanes(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """STG, STS, STL, ST."""
     find_addresses(m, r, row)
     size, space = r.code[row + SIZE], r.code[row + SPACE]
-    first, step = place_of(r, r.code[row + FROM_C]), 0 if r.code[row + FROM_C] == 255 else WARP_SIZE
+    first, step = place_of(r, r.code[row + FROM_C]), 0 if r.code[row + FROM_C] == RZ_ROW else WARP_SIZE
     words = max(1, size // 4)
     for lane in range(WARP_SIZE):
         if r.mask >> lane & 1:
@@ -194,24 +195,25 @@ def store_lanes(m: CtaMemory, r: WarpRegisters, row: int) -> None:
 def load_constant(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDC with an index: words of the constants, whose rows follow one another from FROM_C on, INTO words of them."""
     size, to = r.code[row + SIZE], r.code[row + TO]
-    base, words = place_of(r, r.code[row + FROM_A]), max(1, size // 4)
-    for word in range(words):
+    base, narrow = place_of(r, r.code[row + FROM_A]), min(size, 4)
+    # All bytes are known before the first word is written, because the index may lie in the register that is loaded.
+    for lane in range(WARP_SIZE):
+        m.addresses[lane] = signed64(low32(low64(r.file[base + lane]) + low64(r.code[row + OFFSET])))
+    for word in range(max(1, size // 4)):
         for lane in range(WARP_SIZE):
-            byte = signed64(low32(low64(r.file[base + lane]) + low64(r.code[row + OFFSET]))) + 4 * word
-            if r.mask >> lane & 1 and (
-                byte < 0 or byte + min(size, 4) > 4 * r.code[row + INTO] or byte & min(size, 4) - 1
-            ):
-                wrong(m, OUT_OF_BOUNDS, lane, byte, 4)
-                return
-            value = low32(0)
+            byte, value = m.addresses[lane] + 4 * word, low32(0)
             if r.mask >> lane & 1:
+                if byte + narrow > 4 * r.code[row + INTO] or byte & narrow - 1:
+                    wrong(m, OUT_OF_BOUNDS, lane, byte, 4)
+                    return
                 value = r.file[place_of(r, r.code[row + FROM_C] - byte // 4) + lane] >> 8 * (byte & 3)
                 if size < 4:
                     value = value & low32((1 << 8 * size) - 1)
                     if r.code[row + FORM] and value >> 8 * size - 1:
                         value = low32(low64(value) | low64(-1) << 8 * size)
             r.s[D + lane] = value
-        keep_row(r, to + word, D, r.code[row + WIDE])
+        if to >= 0:
+            keep_row(r, to + word, D, r.code[row + WIDE])
 
 
 def copy(m: CtaMemory, r: WarpRegisters, row: int) -> None:
@@ -250,4 +252,5 @@ def load_matrix(m: CtaMemory, r: WarpRegisters, row: int) -> None:
                     return
                 word |= read_word(m, place + 2 * column, 2) << 16 * half
             r.s[D + lane] = word
-        keep_row(r, r.code[row + TO] + matrix, D, 0)
+        if r.code[row + TO] >= 0:
+            keep_row(r, r.code[row + TO] + matrix, D, 0)

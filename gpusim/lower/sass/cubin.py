@@ -96,8 +96,9 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
     symbol = _symbols(data, sections).index(kernel)
     general = _attributes(_bytes(data, sections[".nv.info"]))
     own = _attributes(_bytes(data, sections[f".nv.info.{kernel}"]))
-    bank = next(payload for code, payload in own if code == EIATTR_PARAM_CBANK)
-    offset, size = struct.unpack_from("<HH", bank, 4)
+    constants = _bytes(data, sections[f".nv.constant0.{kernel}"])
+    bank = next((payload for code, payload in own if code == EIATTR_PARAM_CBANK), None)
+    offset, size = (len(constants), 0) if bank is None else struct.unpack_from("<HH", bank, 4)
     shared = sections.get(f".nv.shared.{kernel}")
     numbers = sections.get(f".nv.constant2.{kernel}")
     return Cubin(
@@ -107,7 +108,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         registers=_of_symbol(general, EIATTR_REGCOUNT, symbol),
         local_bytes=_of_symbol(general, EIATTR_FRAME_SIZE, symbol),
         shared_bytes=shared.size if shared else 0,
-        constants=_bytes(data, sections[f".nv.constant0.{kernel}"]),
+        constants=constants,
         compiler_constants=_bytes(data, numbers) if numbers else b"",
         parameters_at=offset,
         parameter_bytes=size,

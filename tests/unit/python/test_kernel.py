@@ -1,5 +1,7 @@
 """A kernel of one's own on arrays: what it writes, what its instructions did, and where it goes wrong."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from own.build import cubin_of
@@ -8,6 +10,7 @@ import gpusim
 from gpusim.errors import BadInput, CannotRun, CheckFailed
 
 SIDE = 64
+DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture
@@ -73,6 +76,10 @@ def test_an_access_out_of_bounds_is_named_with_argument_thread_and_instruction(k
         ((0, 32), "grid and block must be positive"),
         ((1, (1, 2, 3, 4)), "block must be one to three integers"),
         ((1, 32, 1.5), "shared memory must be a number of bytes, got 1.5"),
+        ((1, 32, 1 << 20), "a CTA has at most 166912 bytes of shared memory on a100, 1048576 are asked for"),
+        (((1, 70000), 32), "grid and block must be at most (2147483647, 65535, 65535, 1024, 1024, 64)"),
+        ((1.0, 32), "grid must be one to three integers, got 1.0"),
+        ((None, 32), "grid must be one to three integers, got None"),
     ],
 )
 def test_a_launch_that_is_none_is_refused(kernel, launch, said):
@@ -91,11 +98,55 @@ def test_arguments_are_those_of_the_signature(kernel):
         ((x, x.copy(), x.copy(), 32), "argument 2 has 4 bytes in the signature, an array takes 8"),
         ((x, x.copy(), "2", 32), "argument 2 has 4 bytes in the signature, got '2'"),
         ((x, x.copy(), 2.0, 1 << 40), "argument 3 must fit into 4 bytes"),
-        ((x, x[::2], 2.0, 32), "saxpy: argument 1 must be a writeable array in C order"),
+        ((x, x[::2].copy()[::-1], 2.0, 32), "saxpy: argument 1 must be a writeable array in C order"),
+        ((x, x, 2.0, 32), "saxpy: arguments 0 and 1 share memory; give each its own array"),
+        ((x, x.astype(">f4"), 2.0, 32), "saxpy: argument 1 must be of numbers in native order, got >f4"),
+        ((x, x.astype(object), 2.0, 32), "saxpy: argument 1 must be of numbers in native order, got object"),
     ):
         with pytest.raises(BadInput) as refused:
             saxpy(*arguments)
         assert str(refused.value).startswith(said)
+
+
+def test_grid_and_block_may_be_numbers_of_numpy(kernel):
+    x, y = np.ones(32, dtype=np.float32), np.zeros(32, dtype=np.float32)
+
+    kernel("saxpy")[np.int64(1), np.int32(32), np.int64(0)](x, y, 3.0, 32)
+
+    assert (y == 3).all()
+
+
+@pytest.fixture
+def odd():
+    """Returns a kernel of odd.cu, whose machine code for an A100 lies beside it."""
+    return lambda entry: gpusim.kernel(DATA / "odd.cubin", entry, machine="a100")
+
+
+def test_a_kernel_without_parameters_runs(odd):
+    assert odd("nothing")[1, 64]().issues > 0
+
+
+def test_both_words_of_an_indexed_constant_are_of_one_index(odd):
+    """LDC.64 R8, c[3][R8+...]: the index is read before the first word is written over it."""
+    out = np.zeros(32)
+
+    odd("constant_doubles")[1, 32](out)
+
+    assert np.array_equal(out, 1.5 * (np.arange(32) % 4))
+
+
+def test_a_64_bit_exchange_with_zero_writes_zeros(odd):
+    values = np.full(32, 7, dtype=np.uint64)
+
+    odd("exchange")[1, 32](values)
+
+    assert not values.any()
+
+
+@pytest.mark.parametrize("address", [0x7FFFFFFFFFFFFFFC, 0, (1 << 64) - 4])
+def test_an_address_far_from_every_array_is_out_of_bounds(odd, address):
+    with pytest.raises(CheckFailed, match="out of bounds: global address"):
+        odd("wild")[1, 32](address)
 
 
 def test_machine_code_of_another_target_is_refused(tmp_path):
