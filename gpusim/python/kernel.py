@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpusim.arguments import path, text
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
@@ -210,13 +211,13 @@ def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> R
     >>> halve = gpusim.kernel("halve.cu", "halve", machine="a100")  # doctest: +SKIP
     >>> run = halve[1, 32](x, 8)  # doctest: +SKIP
     """
-    path, chosen = Path(source), load_machine(machine)
+    file, entry, chosen = path("source", source), text("entry", entry), load_machine(machine)
     target = chosen.compute_capability
-    if path.suffix == ".cu":
-        path = _compiled(path, entry, target)
-    found = read_user_kernel(path, entry)
+    if file.suffix == ".cu":
+        file = _compiled(file, entry, target)
+    found = read_user_kernel(file, entry)
     if found.architecture != target:
-        raise BadInput(f"{path} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
+        raise BadInput(f"{file} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
     return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen)
 
 

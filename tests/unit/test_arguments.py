@@ -37,6 +37,7 @@ WRONG = {
 }
 
 DATA = {"machine": "h200", "problem": {"kind": "gemm", "m": 64, "n": 64, "k": 64}}
+CUBIN = Path(__file__).parent / "python" / "data" / "odd.cubin"
 SETTINGS = {"kernel.stages": [3]}
 ACCESSES = (("load", "16B"),)
 TILE = shared_layout("row_major", 16, 64, 64, 1)
@@ -68,6 +69,7 @@ RIGHT = {
             "base": 0,
         },
     ),
+    "kernel": ((), {"source": CUBIN, "entry": "exchange", "machine": "a100"}),
     "load": ((), {"source": DATA, "overrides": ()}),
     "load_machine": ((), {"name_or_path": "h200"}),
     "machine_names": ((), {}),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gpusim.compiled import choice
 from gpusim.errors import BadInput, CannotRun
 from gpusim.families.registry import load_scenario
 from gpusim.results.result import Result
@@ -271,8 +272,8 @@ def test_the_execution_of_the_core_can_be_chosen(gpusim):
 
 
 def test_a_compiled_core_that_was_not_built_is_one_line_and_exit_1(gpusim, monkeypatch):
-    missing = engine.Engine("interpreted", engine.chip, "the core was not compiled when gpusim was installed")
-    monkeypatch.setattr(engine, "_compiled", lambda: missing)
+    missing = choice.Engine("interpreted", engine.chip, "the core was not compiled when gpusim was installed")
+    monkeypatch.setattr(choice, "_compiled", lambda *_: missing)
     answer = gpusim("run", SCENARIO, "--no-figures", "--engine", "compiled", "--out", "run")
 
     assert answer.code == 1

@@ -9,6 +9,7 @@ import pytest
 from doubles import published as published_h200
 from problems.gemm import TYPES, random_scenario
 
+from gpusim.compiled.choice import VARIABLE
 from gpusim.errors import BadInput
 from gpusim.families.gemm.estimated import estimated_stream
 from gpusim.families.gemm.program import program
@@ -21,7 +22,7 @@ from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.schedule.counts import count_all
 from gpusim.sim import launch
-from gpusim.sim.core.engine import VARIABLE, engine
+from gpusim.sim.core.engine import engine
 from gpusim.sim.launch import simulate_sample
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.verbs.simulate import SimulatedLaunch, simulate, simulate_launches
