@@ -193,6 +193,8 @@ def _sass(scenario: Scenario, result: Result, timeline: Timeline) -> dict[str, A
         if span.reason == "selected":
             issued[span.warp] += span.end - span.begin
     lanes, first = kernel.lanes(), timeline.warps[0].warp
+    if not all(0 <= warp < lanes.warps for warp in issued):
+        return None  # the timeline is of another kernel
     shown, role = stream.of_warp(first, lanes), lanes.role_of(first)
     alike = {warp for warp in issued if stream.of_warp(warp, lanes) == shown}
     return {
