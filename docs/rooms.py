@@ -74,9 +74,9 @@ STOREYS = (
     (Room("lower", 4.5, "instruction streams"), Room("records", 8.4, "what was measured")),
     (
         Room("functional", 0.7, "real data through ops"),
-        Room("execute", 2.35, "any machine code on data"),
-        Room("sim", 4.0, "SMs, SMSPs, caches in time"),
-        Room("gpu", 7.3, "CuPy, launches, ncu"),
+        Room("execute", 2.85, "any machine code on data"),
+        Room("sim", 5.0, "SMs, SMSPs, caches in time"),
+        Room("gpu", 7.6, "CuPy, launches, ncu"),
         Room("report", 10.3, "pictures and tables"),
     ),
     (Room("families", 5.5, "the questions to a family"),),
