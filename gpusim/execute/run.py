@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusim.arrays import IntArray
 from gpusim.compiled.choice import engine_of
-from gpusim.errors import CheckFailed, Unsupported
+from gpusim.errors import CheckFailed, GpusimError, Unsupported
 from gpusim.execute.core import constants as core
 from gpusim.execute.core import cta
 from gpusim.execute.core.source import CTA
@@ -155,7 +155,7 @@ class KernelExecution:
                 self.executed += one.t.total
                 return
             if state not in (core.RUNNING, core.TRACE_FULL):
-                self._complain(number, one, state)
+                raise self._failure(number, one, state)
             if one.t.total > LONGEST_CTA:
                 raise CheckFailed(
                     f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)} has executed {one.t.total} warp instructions"
@@ -171,7 +171,7 @@ class KernelExecution:
             number, steps >> core.STEP_LANES, lanes, self._warps[: trace.count].copy(), rows[:, 0], rows[:, 1:]
         )
 
-    def _complain(self, number: int, one: Any, state: int) -> None:
+    def _failure(self, number: int, one: Any, state: int) -> GpusimError:
         where = f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}, warp {one.warp}"
         if state == core.STANDSTILL:
             waiting = [
@@ -180,22 +180,22 @@ class KernelExecution:
                 if self._state[warp * core.STATE_WORDS + core.STATE] == core.AT_BARRIER
             ]
             numbers = sorted({int(self._state[warp * core.STATE_WORDS + core.AWAITED]) for warp in waiting})
-            raise CheckFailed(
+            return CheckFailed(
                 f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}: warps {', '.join(map(str, waiting))} wait for"
                 f" ever at barrier {', '.join(map(str, numbers))}"
             )
         text = self._text(one.at)
         if one.fault == core.REFUSED_INSTRUCTION:
-            raise Unsupported(f"{where}: {self.refused.get(one.at, text)}")
+            return Unsupported(f"{where}: {self.refused.get(one.at, text)}")
         if one.fault in (core.OUT_OF_BOUNDS, core.MISALIGNED):
             memory = one.m
             what = "out of bounds" if one.fault == core.OUT_OF_BOUNDS else "misaligned"
             thread = one.warp * WARP_SIZE + memory.fault_lane
-            raise CheckFailed(
+            return CheckFailed(
                 f"{where}, thread {thread}: {what}: {SPACE_NAMES[memory.fault_space]} address {memory.fault_address:#x}"
                 f"{self._near(memory)} in {text}"
             )
-        raise CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")
+        return CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")
 
     def _at(self, warp: int) -> int:
         return int(self._state[warp * core.STATE_WORDS + core.AT])

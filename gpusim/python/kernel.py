@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusim.arguments import path, text
 from gpusim.cuda.compiler import compile_cubin
@@ -22,7 +21,6 @@ from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 
-Array: TypeAlias = npt.NDArray[Any]
 GridExtent: TypeAlias = int | Sequence[int]
 
 OPTIONS = ("-std=c++17", "-lineinfo")
@@ -66,7 +64,7 @@ class KernelRun:
     @property
     def conflicts(self) -> int:
         """Wavefronts in shared memory beyond those that accesses without conflicts take."""
-        return self.wavefronts - self.counts.total("ideal_wavefronts")
+        return self.counts.total("conflicts")
 
     @property
     def sectors(self) -> int:

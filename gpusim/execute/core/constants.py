@@ -77,6 +77,9 @@ KEEPS, FLIPS, HIGHS = 6, 9, 3
 GROUP = 5
 """Bits of a kind below its group's number."""
 
+INSTRUCTION_BITS = 4
+"""Bits of a code address within an instruction."""
+
 # Kinds of operation, by group of 32.
 (
     REFUSED,
@@ -142,7 +145,7 @@ GROUP = 5
 
 H_ADD, H_MULTIPLY, H_FUSED, H_EXTREME, H_COMPARE, D_ADD, D_MULTIPLY, D_FUSED, D_COMPARE = range(96, 105)
 
-SHUFFLE, VOTE, MATCH, REDUCE, TO_UNIFORM, H_MATRIX, I_MATRIX, D_MATRIX, TRANSPOSE = range(128, 137)
+SHUFFLE, VOTE, MATCH, REDUCE, TO_UNIFORM, H_MATRIX, I_MATRIX, TRANSPOSE = range(128, 136)
 
 LOAD, STORE_WORDS, ATOMIC, LOAD_CONSTANT, LOAD_MATRIX, COPY = range(160, 166)
 
@@ -150,7 +153,7 @@ LOAD, STORE_WORDS, ATOMIC, LOAD_CONSTANT, LOAD_MATRIX, COPY = range(160, 166)
 GLOBAL_SPACE, SHARED_SPACE, LOCAL_SPACE, GENERIC_SPACE = range(4)
 
 # Why a warp stops.
-RUNNING, AT_BARRIER, EXITED, FAULT, TRACE_FULL, STANDSTILL, TOO_LONG = range(7)
+RUNNING, AT_BARRIER, EXITED, FAULT, TRACE_FULL, STANDSTILL = range(6)
 
 # Faults.
 (
@@ -160,10 +163,8 @@ RUNNING, AT_BARRIER, EXITED, FAULT, TRACE_FULL, STANDSTILL, TOO_LONG = range(7)
     MISALIGNED,
     NEVER_CONVERGES,
     LEFT_THE_CODE,
-    CONSTANT_OUT_OF_BOUNDS,
-    UNKNOWN_CONSTANT,
     TOO_MANY_GROUPS,
-) = range(9)
+) = range(7)
 
 SHARED_WINDOW, LOCAL_WINDOW = 0x100, 0x200
 """High words of generic addresses in shared memory and on a thread's stack; low words are the bytes there."""

@@ -34,6 +34,7 @@ from gpusim.execute.core.constants import (
     FROM_B,
     GROUP,
     GUARD,
+    INSTRUCTION_BITS,
     KIND,
     LEAVE_CONVERGENCE,
     LEFT_THE_CODE,
@@ -325,7 +326,7 @@ def indexed_branch(x: Cta, at: int, row: int) -> int:
     if others & ~r.mask:
         put_off(c, at + 1, others & ~r.mask)
     c.state[c.first + ACTIVE] = c.state[c.first + ACTIVE] & ~others
-    return r.code[row + TARGET] + signed32(word) // 16
+    return r.code[row + TARGET] + (signed32(word) >> INSTRUCTION_BITS)
 
 
 def convergence_word(x: Cta, row: int, kind: int) -> None:

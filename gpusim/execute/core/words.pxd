@@ -12,11 +12,6 @@ cdef extern from *:
     static inline double gpusim_as_double(unsigned long long bits) { double f; memcpy(&f, &bits, 8); return f; }
     static inline unsigned long long gpusim_double_bits(double f) {
         unsigned long long bits; if (f != f) return 0x7fffffffffffffffULL; memcpy(&bits, &f, 8); return bits; }
-    static inline unsigned long long gpusim_high_product(unsigned long long a, unsigned long long b) {
-        unsigned long long al = (unsigned int)a, ah = a >> 32, bl = (unsigned int)b, bh = b >> 32;
-        unsigned long long low = al * bl, m1 = ah * bl, m2 = al * bh;
-        unsigned long long mid = (low >> 32) + (unsigned int)m1 + (unsigned int)m2;
-        return ah * bh + (m1 >> 32) + (m2 >> 32) + (mid >> 32); }
     static inline int gpusim_count_bits(unsigned int v) {
         v = v - ((v >> 1) & 0x55555555u); v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
         return (int)((((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24); }
@@ -26,7 +21,6 @@ cdef extern from *:
     unsigned int float_bits "gpusim_float_bits"(float value) noexcept nogil
     double as_double "gpusim_as_double"(unsigned long long bits) noexcept nogil
     unsigned long long double_bits "gpusim_double_bits"(double value) noexcept nogil
-    unsigned long long high_product "gpusim_high_product"(unsigned long long a, unsigned long long b) noexcept nogil
     int count_bits "gpusim_count_bits"(unsigned int value) noexcept nogil
     int highest_bit "gpusim_highest_bit"(unsigned int value) noexcept nogil
     float _fmaf "fmaf"(float a, float b, float c) noexcept nogil

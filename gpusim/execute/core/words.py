@@ -51,11 +51,6 @@ def signed64(value: int) -> int:
     return (value & 0xFFFFFFFFFFFFFFFF ^ 1 << 63) - (1 << 63)
 
 
-def high_product(a: int, b: int) -> int:
-    """Return the high word of the product of two unsigned 64-bit integers."""
-    return a * b >> 64
-
-
 def as_float(bits: int) -> float:
     """Return the f32 with these bits."""
     return float(_F32.unpack(_U32.pack(bits))[0])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.execute.core.formats import HALF_BF16, HALF_F16, flushed, narrowed, wide_half, wide_of_half
-from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, fused32, fused64, high_product
+from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, fused32, fused64
 
 NUMBERS = st.floats(allow_nan=False) | st.floats(-70000, 70000) | st.floats(-1e-4, 1e-4)
 SINGLES = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -109,11 +109,6 @@ def test_of_two_f32_as_near_the_even_one_is_taken_whatever_f64_says():
 @given(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100), st.floats(-1e200, 1e200))
 def test_an_f64_is_fused_exactly(a, b, c):
     assert as_double(fused64(a, b, c)) == float(Fraction(a) * Fraction(b) + Fraction(c))
-
-
-@given(st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1))
-def test_the_high_word_of_a_product(a, b):
-    assert high_product(a, b) == a * b >> 64
 
 
 @given(WORDS)
