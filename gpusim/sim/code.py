@@ -123,6 +123,8 @@ class Decoded(NamedTuple):
             hundredths of a cycle that it takes beyond ``interval``.
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the preceding split-K slice.
+        traced: Whether its lanes' addresses are the next entry of its warp's trace (``columns.Traces``).
+        atomic: Whether it is an atomic on global memory.
         barrier: Number of the barrier, from 0.
         arrivals: Arrivals that complete a phase of the barrier; 0 where all warps of the CTA arrive.
         meets: Action at the barrier: ``ARRIVES``, ``WAITS``, or both.
@@ -149,6 +151,8 @@ class Decoded(NamedTuple):
     mma_hundredths: int = 0
     joins: bool = False
     awaits: bool = False
+    traced: bool = False
+    atomic: bool = False
     barrier: int = 0
     arrivals: int = 0
     meets: int = ARRIVES | WAITS

@@ -3,9 +3,9 @@
 import mmap
 import sys
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -57,13 +57,13 @@ def rows_of(log: Column, width: int) -> IntArray:
 CODE_LINES = (
     (
         *("kind", "port", "throttle", "interval", "latency", "stall", "gated", "waits", "write", "icache_line"),
-        *("is_branch", "dispatches", "mma_hundredths", "next_stop", "cycles_to_stop"),
+        *("is_branch", "dispatches", "mma_hundredths", "next_stop", "cycles_to_stop", "traced"),
     ),
     (
         *("read", "registers", "first_wavefront", "wavefront_slots", "row", "fetch_number", "access", "vec"),
         *("ring_slot", "pending", "bytes", "is_load", "through_l1", "zero_fills", "fills", "lookup_penalty"),
     ),
-    ("joins", "awaits", "activity", "chain", "order", "barrier", "arrivals", "meets", "expects"),
+    ("joins", "awaits", "activity", "chain", "order", "barrier", "arrivals", "meets", "expects", "atomic"),
 )
 """
 The columns of instructions that the core reads, grouped by cache lines of the host.
@@ -101,6 +101,8 @@ class Code:
         warps: Most warps of a CTA.
         lines: Lines of the instruction cache that can be fetched.
         barriers: Barriers of a CTA.
+        stretches: First and end of parts of the code into and out of which no jump leads, in order. In code of a
+            stream these are the segments.
     """
 
     of: Mapping[str, Column]
@@ -114,6 +116,7 @@ class Code:
     warps: int
     lines: int
     barriers: int
+    stretches: Sequence[tuple[int, int]]
 
 
 def together(*columns: Column) -> "list[memoryview[int]]":
@@ -128,11 +131,11 @@ def next_stops(code: Code, tensor: int) -> tuple[Column, Column]:
     """
     Return for each instruction the distance to the next stop, in integers of the code's rows, and in stall-free cycles.
 
-    A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the segment.
+    A stop is an instruction that uses the tensor core or waits for scoreboards, or the end of the stretch.
     """
     port, stall, waits = code.of["port"], code.of["stall"], code.of["waits"]
     behind, cycles = zeros(len(stall), CODE_WIDTH), array("q", stall)
-    for first, end in zip(code.first, code.end, strict=True):
+    for first, end in code.stretches:
         for place in range(end - 2, first - 1, -1):
             if port[place + 1] != tensor and not waits[place + 1]:
                 behind[place] += behind[place + 1]
@@ -157,7 +160,7 @@ def chains(code: Code, tensor: int, behind: Column, cycles: Column) -> tuple[Col
         order[place] = len(places)
         if port[place] == tensor:
             places.append(place * CODE_WIDTH)
-    for first, end in zip(code.first, code.end, strict=True):
+    for first, end in code.stretches:
         for place in range(end - 1, first - 1, -1):
             after = place + behind[place] // CODE_WIDTH
             if port[place] == tensor and after < end and port[after] == tensor and not waits[after]:
@@ -201,6 +204,29 @@ class CodeRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Traces:
+    """
+    The accesses of warps in the order of their execution, for code whose lanes come from an execution.
+
+    CTAs whose accesses differ only in the lines at which each array begins share their entries.
+
+    Attributes:
+        first: For each CTA and warp, the warp's first entry; empty without traces.
+        arrays: Arrays in global memory.
+        array_line: For each CTA and array, the line from which its entries count.
+        access: For each entry, its request (``Data.asked``) << ``REQUEST_AT``, its array << ``ARRAY_AT``, and its
+            wavefronts in shared memory.
+        line: For each entry, the first line that it touches.
+    """
+
+    first: Column = field(default_factory=lambda: column(()))
+    arrays: int = 0
+    array_line: Column = field(default_factory=lambda: column(()))
+    access: Column = field(default_factory=lambda: column(()))
+    line: Column = field(default_factory=lambda: column(()))
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """
     The programs and memory accesses of CTAs. CTAs are numbered from 0 in the order in which they are handed out.
@@ -228,6 +254,7 @@ class Data:
         line, mask: For each line request: the number of its line, and the mask of its sectors.
         cached: Whether some access looks up the L1.
         simulates_l2: Whether the L2's lines are simulated; otherwise the statuses give the hits.
+        traces: Accesses of traced instructions.
     """
 
     program: Column
@@ -257,3 +284,4 @@ class Data:
     mask: Column
     cached: bool
     simulates_l2: bool
+    traces: Traces = field(default_factory=Traces)

@@ -82,6 +82,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         warps=warps,
         lines=max(fields["line"]) + stream_lines + 1,
         barriers=max(fields["barrier"]) + 1,
+        stretches=tuple(zip(ends[:-1], ends[1:], strict=True)),
     )
 
 

@@ -65,6 +65,7 @@ class Barriers:
         self.arrived, self.expected, self.phase, self.pending = zeros(rows), zeros(rows), zeros(rows), zeros(rows)
         # The cycle of the current phase's last arrival, and the cycle of the previous phase's release.
         self.last_arrival, self.released = zeros(rows), zeros(rows)
+        self.expects_all = zeros(rows)
         self.waiting, self.waiters, self.awaited_phase = zeros(rows), zeros(rows * code.warps), zeros(rows * code.warps)
 
     def reset(self, slot: int) -> None:
@@ -72,7 +73,7 @@ class Barriers:
         most = self.warps.most_warps
         for place in range(slot * self.per_cta, (slot + 1) * self.per_cta):
             self.arrived[place] = self.expected[place] = self.phase[place] = self.pending[place] = 0
-            self.last_arrival[place] = self.released[place] = self.waiting[place] = 0
+            self.last_arrival[place] = self.released[place] = self.waiting[place] = self.expects_all[place] = 0
             for own in range(place * most, (place + 1) * most):
                 self.awaited_phase[own] = 0
 
@@ -93,9 +94,8 @@ class Barriers:
             self.wait(warp, place)
         if not does & ARRIVES:
             return False
-        self.expected[place] = self.arrivals[code]
-        if self.arrivals[code] == 0:
-            self.expected[place] = self.warps.warps_of[self.warps.program[self.cta[self.slot[warp]]]]
+        self.expects_all[place] = 1 if self.arrivals[code] == 0 else 0
+        self.expected[place] = self.warps.remaining[self.slot[warp]] if self.arrivals[code] == 0 else self.arrivals[code]
         self.pending[place] += self.expects[code]
         self.arrived[place] += 1
         return self.count_arrival(place, at)
@@ -132,6 +132,14 @@ class Barriers:
         self.pending[place] -= size
         return self.count_arrival(place, at)
 
+    def leave(self, slot: int) -> None:
+        """Release the barriers of a slot that wait for all warps, when one of its warps exits and no other is missing."""
+        first, end = slot * self.per_cta, (slot + 1) * self.per_cta
+        for place in range(first, end):
+            if self.arrived[place] and self.expects_all[place]:
+                self.expected[place] = self.warps.remaining[slot]
+                self.complete(place)
+
     def awaited_phases(self) -> "list[tuple[int, int, int, int, int, list[int]]]":
         """
         Return the barriers at which warps wait for the current phase.
@@ -156,6 +164,10 @@ class Barriers:
         sm = place // (self.per_cta * self.warps.slots)
         self.free[sm] = max(at, self.free[sm]) + self.each
         self.last_arrival[place] = max(self.last_arrival[place], self.free[sm])
+        return self.complete(place)
+
+    def complete(self, place: int) -> bool:
+        """Release the warps of a barrier if its phase is complete; return whether it is."""
         if self.arrived[place] == 0 or self.arrived[place] < self.expected[place] or self.pending[place] != 0:
             return False
         release, first = self.last_arrival[place] + self.base, place * self.warps.most_warps

@@ -99,7 +99,7 @@ class Chip:
         self.l2 = L2(figures, arbiter, self.dram, sms=sms, groups=groups, simulated=simulated)
         statuses = data.slow, data.brought, data.shared, data.looked
         self.l2_sampled = L2Sampled(figures, self.crossbar, self.l2, share, statuses)
-        self.stores = Stores(figures, self.crossbar, self.l2_sampled, sms=sms, simulated=simulated)
+        self.stores = Stores(figures, data, self.crossbar, self.l2_sampled, sms=sms)
         # The SMs, from their warps upwards
         icache = ICache(machine, code.lines, sms)
         self.warps = Warps(figures, laid_out, data, rows, self.calendar, icache, slots)

@@ -60,6 +60,12 @@ PORT_LOG_MASK = PORT_LOG - 1
 GAPS = 2
 """Number of past mma.sync whose spacing tells the operand collector how many registers it can read between two."""
 
+REQUEST_AT, ARRAY_AT, TRACED_WAVEFRONTS = 24, 12, (1 << 12) - 1
+"""Positions of the request and of the array in an entry of a trace, and the mask of its wavefronts."""
+
+TRACED_ARRAY = (1 << REQUEST_AT - ARRAY_AT) - 1
+"""Mask of the array in an entry of a trace, after a shift by ``ARRAY_AT``."""
+
 LINES_AT_ONCE = 32
 """Most lines that one warp instruction accesses: one for each lane."""
 

@@ -23,4 +23,5 @@ cdef class L2:
     cdef void clear_merges(self, long long slot) noexcept
     cdef long long store_line(self, long long issued) noexcept
     @cython.locals(lines=Lines)
+    cdef long long write(self, long long line, long long mask, long long issued) noexcept
     cdef long long make_room(self, long long issued) noexcept

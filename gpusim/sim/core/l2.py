@@ -198,6 +198,14 @@ class L2:
         self.lines.dirty[slot] = 1
         return self.make_room(issued)
 
+    def write(self, line: int, mask: int, issued: int) -> int:
+        """Write sectors of a line, and allocate it on a miss; return the time at which the L2 has room for it."""
+        slot = self.lines.touch(line)
+        room = self.make_room(issued) if self.lines.held[slot] == 0 else 0
+        self.lines.held[slot] |= mask
+        self.lines.dirty[slot] = 1
+        return room
+
     def make_room(self, issued: int) -> int:
         """
         Evict the least recently used line if the L2 is over its capacity, and write it to DRAM if it is modified.

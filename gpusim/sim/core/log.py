@@ -3,11 +3,11 @@ The core's records: warp cycles by stall reason; for watched warps also logs of 
 
 In silicon: the SMSPs' warp samplers, whose counts Nsight Compute calls stall reasons.
 Figures: none.
-State: cycles by reason, and two logs. A log appends rows to a block, and moves full blocks to a column.
+State: cycles by reason, for traced code by instruction, too, and two logs. A log appends rows to a block, and moves full blocks to a column.
 Timing: none.
 
 >>> from gpusim.sim.stall_reasons import WAIT
->>> record = WarpRecord(number=zeros(9), watched=zeros(9, 1))
+>>> record = WarpRecord(number=zeros(9), watched=zeros(9, 1), at=zeros(9), integers=0)
 >>> record.charge(warp=0, begin=5, end=9, reason=WAIT), record.charge(0, 9, 9, WAIT)
 (9, 9)
 >>> record.flush()
@@ -19,7 +19,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import LOG_ROWS, NOTE_WIDTH, SPAN_WIDTH
+from gpusim.sim.core.constants import CODE_WIDTH, LOG_ROWS, NOTE_WIDTH, SPAN_WIDTH
 from gpusim.sim.stall_reasons import REASON_COUNT
 
 if TYPE_CHECKING:
@@ -55,13 +55,25 @@ class WarpRecord:
 
     Attributes:
         stalls: Warp cycles by stall reason.
+        by_instruction: Warp cycles by instruction and stall reason; empty if the code is not traced. A wait belongs to
+            the instruction that waits.
         notes: Log of instructions, rows of ``NOTE_WIDTH`` integers.
         spans: Log of intervals with one stall reason, rows of ``SPAN_WIDTH`` integers.
     """
 
-    def __init__(self, number: "memoryview[int]", watched: "memoryview[int]") -> None:
-        """Build empty records. The columns hold each warp's number within its CTA, and whether it is watched."""
-        self.number, self.watched = number, watched
+    def __init__(
+        self, number: "memoryview[int]", watched: "memoryview[int]", at: "memoryview[int]", integers: int
+    ) -> None:
+        """
+        Build empty records.
+
+        Args:
+            number, watched, at: Each warp's number within its CTA, whether it is watched, and its next instruction.
+            integers: Integers of the code's rows if cycles are counted by instruction, else 0.
+        """
+        self.number, self.watched, self.at = number, watched, at
+        self.counts_instructions = integers > 0
+        self.by_instruction = zeros(max(1, integers // CODE_WIDTH * REASON_COUNT))
         self.stalls = zeros(REASON_COUNT)
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
 
@@ -70,6 +82,8 @@ class WarpRecord:
         if end <= begin:
             return begin
         self.stalls[reason] += end - begin
+        if self.counts_instructions:
+            self.by_instruction[self.at[warp] // CODE_WIDTH * REASON_COUNT + reason] += end - begin
         if self.watched[warp]:
             self.span(warp, begin, end, reason)
         return end

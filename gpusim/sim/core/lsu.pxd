@@ -38,7 +38,13 @@ cdef class Lsu:
     cdef const int[::1] bytes, is_load, through_l1, zero_fills, fills, lookup_penalty
     cdef const long long[::1] wavefronts, tiles, row_fetch, row_status, row_output, found_slow, found_missed, found_first
     cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
-    cdef const long long[::1] output_line
+    cdef const long long[::1] output_line, traced_access, traced_line, array_line
+    cdef const int[::1] traced, atomic
+    cdef long long arrays, traced_wavefronts
+    cdef long long[::1] next_traced
+    cdef void take_traced(self, long long warp) noexcept
+    @cython.locals(mio=Mio)
+    cdef long long write_lines(self, long long smsp, long long warp, long long at) noexcept
     cdef long long[::1] sectors, sm_of, tag_free, copies_waiting, next_copy, loads_waiting, next_load, stored_until, last_look_up
     cdef long long[::1] slots, at, trip, segment, number, slot, cta, stores_taken, drained, written, return_free
     cdef long long[::1] loads_free, open_group, commit_lookup

@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
 from gpusim.sim.core.cache import sectors_in
-from gpusim.sim.core.constants import ISSUED, LDGSTS, LINES_AT_ONCE, MILLI, SHARED
+from gpusim.sim.core.constants import (
+    ARRAY_AT,
+    ISSUED,
+    LDGSTS,
+    LINES_AT_ONCE,
+    MILLI,
+    REQUEST_AT,
+    SHARED,
+    TRACED_ARRAY,
+    TRACED_WAVEFRONTS,
+)
 from gpusim.sim.core.l1 import L1
 from gpusim.sim.core.mio import Mio
 from gpusim.sim.core.stores import Stores
@@ -85,6 +95,7 @@ class Lsu:
 
     Attributes:
         request, base: Request of the access resolved last, and the line number from which its lines are counted.
+        traced_wavefronts: Wavefronts in shared memory of the traced access that was taken last.
         served: Cycle at which the data stage began to serve the store queued last.
     """
 
@@ -146,7 +157,7 @@ class Lsu:
         self.bytes, self.is_load = code.bytes, code.is_load
         self.through_l1, self.zero_fills = code.through_l1, code.zero_fills
         self.fills, self.lookup_penalty = code.fills, code.lookup_penalty
-        self.tiles, self.most_warps = code.tiles, code.warps
+        self.tiles, self.most_warps, self.traced, self.atomic = code.tiles, code.warps, code.traced, code.atomic
 
     def data_of(self, data: "Data") -> None:
         """Share the columns of the CTAs' accesses."""
@@ -157,6 +168,8 @@ class Lsu:
         self.pattern, self.fetch_line, self.requests, self.vecs = data.pattern, data.fetch_line, data.request, data.vecs
         self.asked, self.touched, self.l1_wavefronts = data.asked, data.touched, data.l1_wavefronts
         self.line, self.sector_mask = data.line, data.mask
+        self.arrays, self.array_line = data.traces.arrays, data.traces.array_line
+        self.traced_access, self.traced_line, self.traced_wavefronts = data.traces.access, data.traces.line, 0
 
     def take_columns(self) -> None:
         """Share the columns of the warps, and of the L1 and the MIO."""
@@ -165,6 +178,7 @@ class Lsu:
         self.slot, self.cta, self.stores_taken, self.drained = warps.slot, warps.cta, warps.stores_taken, warps.drained
         self.written, self.return_free, self.loads_free = warps.written, warps.return_free, warps.loads_free
         self.open_group, self.commit_lookup = warps.open_group, warps.commit_lookup
+        self.next_traced = warps.next_traced
         self.sectors, self.sm_of = self.l1.sectors, self.mio.sm_of
 
     # --- instructions ---
@@ -173,6 +187,8 @@ class Lsu:
         """Issue a memory instruction, and hold its scoreboards; return the cycle at which it is done."""
         code, mio = self.at[warp], self.mio
         kind, reason = self.kind[code], LONG_SCOREBOARD
+        if self.traced[code]:
+            self.take_traced(warp)
         if kind == SHARED:
             reason = SHORT_SCOREBOARD
             landed = self.access_shared(smsp, warp, at)
@@ -181,6 +197,8 @@ class Lsu:
             landed = self.copy_async(smsp, warp, at)
         elif self.row[code] >= 0:
             landed = self.load(smsp, warp, at)
+        elif self.traced[code]:
+            landed = self.write_lines(smsp, warp, at)
         else:
             landed = self.access_output(smsp, warp, at)
         if self.write[code] >= 0:
@@ -388,6 +406,33 @@ class Lsu:
             self.stores_taken[self.slot[warp]] = max(taken, self.stores_taken[self.slot[warp]])
         return served
 
+    def write_lines(self, smsp: int, warp: int, at: int) -> int:
+        """
+        Issue a store or an atomic whose lines are known (D10).
+
+        It takes a cycle of the data stage for each line, and waits for the SM's port as a store of the epilogue does.
+
+        Returns:
+            The cycle at which an atomic's result arrives, or at which the data stage serves a store.
+        """
+        code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
+        first, end = self.touched[self.request], self.touched[self.request + 1]
+        sectors = self.asked[self.request]
+        mio.entry(self.data_stage.count_wavefronts(end - first), self.registers[code], 0)
+        if sectors:
+            mio.port_room = self.stores.room_at_port(sm)
+            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
+            if self.port_path_bytes:
+                mio.port_path_cycles = (sectors * SECTOR_BYTES + self.port_path_bytes // 2) // self.port_path_bytes
+        self.served = served = mio.queue(smsp, at, warp)
+        self.drained[warp] = served
+        if not sectors:
+            return served + self.load_hit if self.is_load[code] else served
+        landed = self.stores.store_lines(sm, served, at, sectors, first, end, self.base, self.atomic[code])
+        self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
+        self.stores_taken[self.slot[warp]] = max(self.stores.stored_at[sm] // MILLI, self.stores_taken[self.slot[warp]])
+        return landed if self.is_load[code] else served
+
     def commit(self, smsp: int, warp: int, at: int) -> None:
         """Issue a commit (LDGDEPBAR). It takes the data stage, and then the tag lookup after its copies."""
         sm = self.sm_of[smsp]
@@ -410,8 +455,23 @@ class Lsu:
 
     # --- accesses of an instruction ---
 
+    def take_traced(self, warp: int) -> None:
+        """Take the next entry of a warp's trace: set ``request``, ``base`` and ``traced_wavefronts``."""
+        entry = self.next_traced[warp]
+        self.next_traced[warp] = entry + 1
+        access = self.traced_access[entry]
+        array = self.cta[self.slot[warp]] * self.arrays + (access >> ARRAY_AT & TRACED_ARRAY)
+        self.request, self.traced_wavefronts = access >> REQUEST_AT, access & TRACED_WAVEFRONTS
+        self.base = self.traced_line[entry] + self.array_line[array]
+
     def resolve(self, warp: int, code: int) -> None:
-        """Set ``request``, ``base`` and the sampled L2's ``status`` for a warp's access to an operand."""
+        """
+        Set ``request``, ``base`` and the sampled L2's ``status`` for a warp's access to an operand.
+
+        For a traced instruction they are set already (``take_traced``).
+        """
+        if self.traced[code]:
+            return
         row = self.cta[self.slot[warp]] * self.rows + self.row[code]
         number = self.fetch_number[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         fetch = self.row_fetch[row] + number
@@ -423,6 +483,8 @@ class Lsu:
 
     def wavefronts_of(self, warp: int, code: int) -> int:
         """Return the wavefronts of a warp's shared access in the ring slot that its current trip uses."""
+        if self.traced[code]:
+            return self.traced_wavefronts
         slot = self.ring_slot[code] + self.trip[warp] * self.tiles[self.segment[warp]]
         return self.wavefronts[
             self.first_wavefront[code] + slot % self.wavefront_slots[code] * self.most_warps + self.number[warp]

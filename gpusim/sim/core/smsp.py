@@ -47,6 +47,7 @@ from gpusim.sim.stall_reasons import (
     DRAIN,
     LONG_SCOREBOARD,
     NOT_SELECTED,
+    REASON_COUNT,
     SELECTED,
     SHORT_SCOREBOARD,
     WAIT,
@@ -263,6 +264,8 @@ class Smsp:
             self.note(warp, at, landed)
         if kind == EXIT:
             self.warps.leave(warp, at + 1)
+            if self.warps.remaining[self.warps.slot[warp]]:
+                self.barriers.leave(self.warps.slot[warp])
         else:
             if kind == BAR and self.barriers.issue(warp, at):
                 self.lsu.fence(self.sm_of[smsp])
@@ -337,6 +340,8 @@ class Smsp:
                 begin = record.charge(warp, begin, min(at, self.dispatch_free[self.home[warp]]), DISPATCH_STALL)
                 record.charge(warp, begin, at, NOT_SELECTED)
         self.stalls[SELECTED] += 1
+        if self.record.counts_instructions:
+            self.record.by_instruction[self.at[warp] // CODE_WIDTH * REASON_COUNT + SELECTED] += 1
         if self.watched[warp]:
             self.record.span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at

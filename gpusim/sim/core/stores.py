@@ -10,6 +10,7 @@ Timing: the port sends stores in order, at its rate. The L2 takes a store when t
 a modified line, when DRAM has room for that line. A store has passed the port when the buffer behind the port has room
 for it.
 
+>>> from doubles.by_hand import NOTHING
 >>> from gpusim.machine import load_machine
 >>> from gpusim.sim.core.dram import Dram
 >>> from gpusim.sim.core.l2 import L2
@@ -18,7 +19,8 @@ for it.
 >>> figures = figures_of(load_machine("h200"), 0, busy=False)
 >>> crossbar, arbiter = Crossbar(figures.machine, 1), L2Arbiter(figures, 1, 1, ())
 >>> l2 = L2(figures, arbiter, Dram(figures, 1), sms=1, groups=(), simulated=True)
->>> stores = Stores(figures, crossbar, L2Sampled(figures, crossbar, l2, 1, [zeros(1)] * 4), sms=1, simulated=True)
+>>> data = NOTHING.data(warps=1, ctas=1)
+>>> stores = Stores(figures, data, crossbar, L2Sampled(figures, crossbar, l2, 1, [zeros(1)] * 4), sms=1)
 >>> first, second = (stores.store(0, 0, issued=0, sectors=16) for _ in range(2))
 >>> first, second == 16 * 32 // stores.port_bytes
 (0, True)
@@ -33,6 +35,7 @@ from gpusim.sim.core.l2_sampled import L2Sampled
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
 
 if TYPE_CHECKING:
+    from gpusim.sim.columns import Data
     from gpusim.sim.figures import Figures
 
 
@@ -46,22 +49,22 @@ class Stores:
     """
 
     def __init__(
-        self, figures: "Figures", crossbar: Crossbar, sampled: L2Sampled, *, sms: int, simulated: bool
+        self, figures: "Figures", data: "Data", crossbar: Crossbar, sampled: L2Sampled, *, sms: int
     ) -> None:
         """
         Build buffers and ports.
 
         Args:
             figures: The machine's figures.
+            data: The lines and sectors of all requests, and whether the L2's lines are simulated.
             crossbar: The ports of the SMs, which reads and stores share.
             sampled: The L2 of a sampled run. Its attribute ``l2`` is the L2 of an exact run.
             sms: Number of simulated SMs.
-            simulated: Whether the run is exact: the L2's lines are simulated. Otherwise the run is sampled.
         """
         machine = figures.machine
         self.store_buffer, self.port_bytes = machine.l1.store_buffer_bytes, machine.l2.write_bytes_per_cycle_per_sm
         self.most_waiting, self.write_latency = figures.l2_waiting, figures.l2_write_latency
-        self.simulated, self.crossbar, self.sampled = simulated, crossbar, sampled
+        self.simulated, self.crossbar, self.sampled = data.simulates_l2, crossbar, sampled
         self.l2 = self.sampled.l2
         self.arbiter = self.l2.arbiter
         self.store_free, self.stored_at = self.crossbar.store_free, self.crossbar.stored_at
@@ -70,7 +73,8 @@ class Stores:
         self.port_exit, self.waiting = zeros(sms), zeros(sms)
         self.waiting_at, self.waiting_sectors = zeros(sms * WAITING_STORES), zeros(sms * WAITING_STORES)
         self.first_waiting, self.next_waiting = zeros(sms), zeros(sms)
-        self.unwritten, self.stored_bytes, self.acknowledged = 0, 0, 0
+        self.unwritten, self.stored_bytes, self.acknowledged, self.leaves = 0, 0, 0, 0
+        self.line, self.sector_mask = data.line, data.mask
 
     def room_at_port(self, sm: int) -> int:
         """Return the cycle at which the buffer before an SM's port has room for another store."""
@@ -89,24 +93,62 @@ class Stores:
             issued: Cycle of the issue.
             sectors: Number of sectors.
         """
-        size = sectors * SECTOR_BYTES
-        leaves = max(at * MILLI, self.store_free[sm])
-        self.store_free[sm] = leaves + size * MILLI // self.port_bytes
-        start = max(self.stored_at[sm], self.arbiter.request(STORE, sm, leaves, issued, size))
+        start = self.request(sm, at, issued, sectors)
         self.unwritten += sectors
-        self.stored_bytes += size
         if self.simulated:
             while self.unwritten >= SECTORS_PER_LINE:
                 self.unwritten -= SECTORS_PER_LINE
                 start = max(start, self.l2.store_line(issued))
         else:
             start = max(start, self.sampled.displace(issued, sectors, 1))
+        self.pass_port(sm, start, sectors)
+        return start // MILLI
+
+    def store_lines(  # noqa: PLR0917 - in C all are
+        self, sm: int, at: int, issued: int, sectors: int, first: int, end: int, base: int, atomic: int
+    ) -> int:
+        """
+        Store or update sectors of lines that are known; return the cycle at which an atomic's result arrives.
+
+        A store writes its lines in the L2; an atomic reads them first, from DRAM if the L2 lacks them. Modified lines
+        are written to DRAM when they are evicted.
+
+        Not modelled: sectors that are stored in part, which the L2 completes from DRAM.
+
+        Args:
+            sm: The SM.
+            at: Cycle at which the data stage serves the instruction.
+            issued: Cycle of the issue.
+            sectors: Number of sectors.
+            first, end: Its line requests.
+            base: Line number from which their lines are counted.
+            atomic: 1 for an atomic, 0 for a store.
+        """
+        start, landed, lines = self.request(sm, at, issued, sectors), 0, self.l2.lines
+        for touched in range(first, end):
+            if atomic:
+                slot = lines.touch(self.line[touched] + base)
+                landed = max(landed, self.l2.read(sm, slot, self.sector_mask[touched], start, issued))
+                lines.dirty[slot] = 1
+            else:
+                start = max(start, self.l2.write(self.line[touched] + base, self.sector_mask[touched], issued))
+        self.pass_port(sm, start, sectors)
+        return landed
+
+    def request(self, sm: int, at: int, issued: int, sectors: int) -> int:
+        """Send sectors to an SM's port at a cycle; return the time at which the L2 grants them."""
+        size = sectors * SECTOR_BYTES
+        self.leaves = max(at * MILLI, self.store_free[sm])
+        self.store_free[sm] = self.leaves + size * MILLI // self.port_bytes
+        self.stored_bytes += size
+        return max(self.stored_at[sm], self.arbiter.request(STORE, sm, self.leaves, issued, size))
+
+    def pass_port(self, sm: int, start: int, sectors: int) -> None:
+        """Let the store that was requested last pass its SM's port; the L2 takes it at time ``start``."""
         self.stored_at[sm] = start
-        self.port_exit[sm] = max(leaves, self.room_behind_port(sm, start, sectors))
+        self.port_exit[sm] = max(self.leaves, self.room_behind_port(sm, start, sectors))
         self.store_free[sm] = max(self.store_free[sm], self.port_exit[sm])
-        taken = start // MILLI
-        self.acknowledged = max(self.acknowledged, taken + self.write_latency)
-        return taken
+        self.acknowledged = max(self.acknowledged, start // MILLI + self.write_latency)
 
     def room_behind_port(self, sm: int, start: int, sectors: int) -> int:
         """

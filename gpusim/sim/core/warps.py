@@ -147,6 +147,7 @@ class Warps:
         self.icache_line, self.port, self.waits, self.awaits = code.icache_line, code.port, code.waits, code.awaits
         self.first, self.begins, self.warps_of = code.first, code.begins, code.warps_of
         self.program, self.follows, self.followed = data.program, data.follows, data.followed
+        self.first_traced, self.has_traces = data.traces.first, data.traces.arrays > 0
         self.width, self.sm_of, self.asleep, self.planned = rows.width, rows.sm_of, rows.asleep, rows.planned
         self.active, self.blocked, self.members = rows.active, rows.blocked, rows.members
         sms = rows.count // self.smsps
@@ -169,8 +170,9 @@ class Warps:
         self.return_free, self.committed, self.open_group, self.drained = row[15:19]
         self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
         self.commit_lookup, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
+        self.next_traced = row[22 + 2 * SCOREBOARDS]
         self.group_done = zeros(resident * code.warps * COMMIT_GROUPS)
-        self.record = WarpRecord(self.number, self.watched)
+        self.record = WarpRecord(self.number, self.watched, self.at, len(code.kind) if self.has_traces else 0)
 
     # --- CTAs ---
 
@@ -238,6 +240,8 @@ class Warps:
         self.issued[warp], self.stalled[warp], self.ready[warp], self.reason[warp] = at - 1, at, at, WAIT
         self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
         self.release_at[warp] = self.at_barrier[warp] = 0
+        if self.has_traces:
+            self.next_traced[warp] = self.first_traced[cta * self.most_warps + number]
         for board in range(warp, warp + SCOREBOARDS):
             self.board[board] = 0
             self.board_reason[board] = SHORT_SCOREBOARD
