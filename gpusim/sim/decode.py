@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from gpusim.errors import BadInput
 from gpusim.lower.estimated_output import SHORTEST_DEPENDENT
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, SEMAPHORE, Instruction, Segment, Stream, of_warp
+from gpusim.machine.spec import Machine
 from gpusim.schedule import ops
 from gpusim.schedule.lanes import Lanes, Shared
 from gpusim.sim.code import (
@@ -196,32 +197,48 @@ def _registers(opcode: str) -> int:
     return _ADDRESS_REGISTERS.get(name, 0) + (words if name in _STORING else 0)
 
 
-class _Decoder:
-    """Decodes the instructions of one stream."""
+class InstructionDecoder:
+    """
+    Decodes instructions for a machine, without a schedule.
 
-    def __init__(self, kernel: KernelCode[Any], behaviour: Hashable, known: Known, *, estimated: bool) -> None:
-        self.kernel, self.behaviour, self.machine, self.known = kernel, behaviour, kernel.machine, known
-        machine = kernel.machine
-        self.lanes = kernel.lanes()
-        self.estimated = estimated
+    Args:
+        machine: The machine.
+        warps: Warps of a CTA.
+        estimated: Whether the stall counts are estimated, not a compiler's.
+    """
+
+    def __init__(self, machine: Machine, warps: int, *, estimated: bool) -> None:
+        self.machine, self.warps, self.estimated = machine, warps, estimated
         copy = machine.async_copy
         self.in_a_row = {} if copy is None else {COMMIT: copy.commit_latency, DEPBAR: copy.wait_latency}
         self.pipes = {name: index for index, name in enumerate(pipe_names(machine))}
-        self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
 
-    def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
-        """Decode one instruction. ``line`` is ``Decoded.line``; ``again``: whether the next one is of the same unit."""
-        if instruction.op is not None:
-            return self._decoded(instruction, line, awaits=awaits, again=again)
-        key = instruction, line, awaits, again
-        if key not in self.known:
-            self.known[key] = self._decoded(instruction, line, awaits=awaits, again=again)
-        return self.known[key]
+    def decoded(
+        self,
+        instruction: Instruction,
+        line: int,
+        access: Access | None = None,
+        noted: Noted = _NOT_NOTED,
+        *,
+        awaits: bool = False,
+        again: bool = False,
+    ) -> Decoded:
+        """
+        Decode one instruction.
 
-    def _decoded(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
+        Args:
+            instruction: The instruction.
+            line: ``Decoded.line``.
+            access: The properties that it takes from its op; None without an op.
+            noted: The activity that it belongs to.
+            awaits: ``Decoded.awaits``.
+            again: Whether the next instruction is of the same unit.
+
+        Raises:
+            BadInput: The machine file has no figure for its pipe.
+        """
         kind, name = KINDS[instruction.unit], instruction.opcode.partition(".")[0]
-        step = instruction.op
-        access = _NO_ACCESS if step is None else self._access(step)
+        access = access or _NO_ACCESS
         if kind == PIPE and name in _THROUGH_MIO and SEMAPHORE not in instruction.opcode:
             kind, access = SHARED, self._register_from_mio(name)
         elif kind == PIPE and instruction.opcode == _EMPTY_LOAD:
@@ -230,7 +247,6 @@ class _Decoder:
         loads_constants = name == _LOAD_OF_CONSTANTS
         if loads_constants:
             latency = self.machine.shared.load_latency
-        noted = _NOT_NOTED if step is None else self.kernel.noted(step, self.behaviour)
         waits = _boards(instruction.wait_mask)
         return Decoded(
             kind=kind,
@@ -293,11 +309,11 @@ class _Decoder:
         Not modelled: an L1 miss of a spilled register; the data that a stamp writes.
         """
         if name == _STAMP:
-            return Access(wavefronts=((1,) * self.lanes.warps,))
+            return Access(wavefronts=((1,) * self.warps,))
         latency = self.machine.l1.hit_latency if name in _SPILLED else self.machine.shared.shuffle_latency
         if name == "S2UR":
             latency += self.machine.pipes["uniform"].latency or 0
-        return Access(wavefronts=((1,) * self.lanes.warps,), latency=latency, is_load=True)
+        return Access(wavefronts=((1,) * self.warps,), latency=latency, is_load=True)
 
     def _mma_hundredths(self, instruction: Instruction, kind: int, *, is_load: bool) -> int:
         """
@@ -319,6 +335,27 @@ class _Decoder:
         if kind == GLOBAL:
             return spec.memory.load_percent if is_load else spec.memory.store_percent
         return spec.memory.copy_percent if kind == LDGSTS else 0
+
+
+class _Decoder(InstructionDecoder):
+    """Decodes the instructions of one stream."""
+
+    def __init__(self, kernel: KernelCode[Any], behaviour: Hashable, known: Known, *, estimated: bool) -> None:
+        self.lanes = kernel.lanes()
+        super().__init__(kernel.machine, self.lanes.warps, estimated=estimated)
+        self.kernel, self.behaviour, self.known = kernel, behaviour, known
+        self.ring: dict[tuple[int, tuple[int, ...]], Wavefronts] = {}
+
+    def decode(self, instruction: Instruction, line: int, *, awaits: bool, again: bool) -> Decoded:
+        """Decode one instruction. ``line`` is ``Decoded.line``; ``again``: whether the next one is of the same unit."""
+        step = instruction.op
+        if step is not None:
+            access, noted = self._access(step), self.kernel.noted(step, self.behaviour)
+            return self.decoded(instruction, line, access, noted, awaits=awaits, again=again)
+        key = instruction, line, awaits, again
+        if key not in self.known:
+            self.known[key] = self.decoded(instruction, line, awaits=awaits, again=again)
+        return self.known[key]
 
     def _access(self, step: Any) -> Access:  # noqa: PLR0911 - one for each kind of op
         """Return the properties that an instruction takes from its step."""

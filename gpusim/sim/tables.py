@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.schedule.lanes import CtaLanes, Fetches, GlobalRow, Lanes
 from gpusim.sim.code import Assembly, Decoded
-from gpusim.sim.columns import INSTRUCTION_COLUMNS, Code, Column, Data, column
+from gpusim.sim.columns import INSTRUCTION_COLUMNS, Code, Column, Data, Traces, column
 from gpusim.sim.core.constants import TENSOR_STRIDE, WAVE_STRIDE
 from gpusim.sim.footprint import FetchPattern, L2Status, Patterns, Request
 from gpusim.sim.l2_walk import L2Walk
@@ -82,7 +83,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         warps=warps,
         lines=max(fields["line"]) + stream_lines + 1,
         barriers=max(fields["barrier"]) + 1,
-        stretches=tuple(zip(ends[:-1], ends[1:], strict=True)),
+        stretches=tuple(pairwise(ends)),
     )
 
 
@@ -217,6 +218,7 @@ class DataTables:
             outputs=outputs,
             cached=any(kernel.cached_in_l1(row) for row in range(rows)),
             simulates_l2=self._walk is None,
+            traces=Traces(),
         )
 
     def _cta(self, cta: int) -> tuple[list[int], list[int], list[tuple[int, int]], tuple[L2Status, ...]]:

@@ -94,8 +94,9 @@ class Barriers:
             self.wait(warp, place)
         if not does & ARRIVES:
             return False
-        self.expects_all[place] = 1 if self.arrivals[code] == 0 else 0
-        self.expected[place] = self.warps.remaining[self.slot[warp]] if self.arrivals[code] == 0 else self.arrivals[code]
+        self.expected[place], self.expects_all[place] = self.arrivals[code], 0
+        if self.arrivals[code] == 0:
+            self.expected[place], self.expects_all[place] = self.warps.remaining[self.slot[warp]], 1
         self.pending[place] += self.expects[code]
         self.arrived[place] += 1
         return self.count_arrival(place, at)
@@ -133,7 +134,7 @@ class Barriers:
         return self.count_arrival(place, at)
 
     def leave(self, slot: int) -> None:
-        """Release the barriers of a slot that wait for all warps, when one of its warps exits and no other is missing."""
+        """Complete the phases of a slot's barriers that waited for nobody but a warp that has exited."""
         first, end = slot * self.per_cta, (slot + 1) * self.per_cta
         for place in range(first, end):
             if self.arrived[place] and self.expects_all[place]:

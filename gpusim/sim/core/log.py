@@ -3,7 +3,8 @@ The core's records: warp cycles by stall reason; for watched warps also logs of 
 
 In silicon: the SMSPs' warp samplers, whose counts Nsight Compute calls stall reasons.
 Figures: none.
-State: cycles by reason, for traced code by instruction, too, and two logs. A log appends rows to a block, and moves full blocks to a column.
+State: cycles by reason, for traced code by instruction, too; two logs. A log appends rows to a block, and moves full
+blocks to a column.
 Timing: none.
 
 >>> from gpusim.sim.stall_reasons import WAIT

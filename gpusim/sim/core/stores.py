@@ -48,9 +48,7 @@ class Stores:
         acknowledged: Cycle at which the last store is acknowledged; 0 if there was none.
     """
 
-    def __init__(
-        self, figures: "Figures", data: "Data", crossbar: Crossbar, sampled: L2Sampled, *, sms: int
-    ) -> None:
+    def __init__(self, figures: "Figures", data: "Data", crossbar: Crossbar, sampled: L2Sampled, *, sms: int) -> None:
         """
         Build buffers and ports.
 
