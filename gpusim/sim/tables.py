@@ -50,13 +50,38 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         stream_lines: Instruction lines that are fetched ahead.
     """
     code = decoded_of(assemblies)
-    fields = dict(zip(Decoded._fields, zip(*code, strict=True), strict=True))
     programs = distinct_of(assemblies)
     warps = max(assembly.warps for assembly in programs)
+    of, wavefronts = columns_of_code(code, warps)
     segments = [segment for assembly in programs for segment in assembly.segments]
     ends = [0]
     for segment in segments:
         ends.append(ends[-1] + len(segment.code))
+    return Code(
+        of=of,
+        wavefronts=wavefronts,
+        first=column(ends[:-1]),
+        end=column(ends[1:]),
+        trips=column(segment.trips for segment in segments),
+        tiles=column(segment.tiles_per_trip for segment in segments),
+        begins=column(_begins(programs, warps)),
+        warps_of=column(assembly.warps for assembly in programs),
+        warps=warps,
+        lines=max(one.line for one in code) + stream_lines + 1,
+        barriers=max(one.barrier for one in code) + 1,
+        stretches=tuple(pairwise(ends)),
+    )
+
+
+def columns_of_code(code: Sequence[Decoded], warps: int) -> tuple[dict[str, Column], Column]:
+    """
+    Return the columns of instructions (``Code.of``), and the wavefronts that they index.
+
+    Args:
+        code: The instructions.
+        warps: Most warps of a CTA.
+    """
+    fields = dict(zip(Decoded._fields, zip(*code, strict=True), strict=True))
     wavefronts: list[int] = []
     first_of: dict[Any, int] = {}
     for access in dict.fromkeys(fields["wavefronts"]):
@@ -71,20 +96,7 @@ def code_of(assemblies: Mapping[Hashable, Assembly], stream_lines: int) -> Code:
         "first_wavefront": [first_of[access] for access in fields["wavefronts"]],
         "wavefront_slots": [max(1, len(access)) for access in fields["wavefronts"]],
     }
-    return Code(
-        of={name: column(made.get(name) or fields[name]) for name in INSTRUCTION_COLUMNS},
-        wavefronts=column(wavefronts),
-        first=column(ends[:-1]),
-        end=column(ends[1:]),
-        trips=column(segment.trips for segment in segments),
-        tiles=column(segment.tiles_per_trip for segment in segments),
-        begins=column(_begins(programs, warps)),
-        warps_of=column(assembly.warps for assembly in programs),
-        warps=warps,
-        lines=max(fields["line"]) + stream_lines + 1,
-        barriers=max(fields["barrier"]) + 1,
-        stretches=tuple(pairwise(ends)),
-    )
+    return {name: column(made.get(name) or fields[name]) for name in INSTRUCTION_COLUMNS}, column(wavefronts)
 
 
 def _begins(programs: Sequence[Assembly], warps: int) -> list[int]:

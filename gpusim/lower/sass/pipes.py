@@ -13,19 +13,34 @@ from gpusim.lower.stream import Unit
 
 ALU = frozenset(
     {
-        *("IADD3", "VIADD", "LEA", "LOP3", "PLOP3", "SHF", "PRMT", "SGXT", "BMSK", "IABS"),  # [ncu-guide] ALU
-        *("ISETP", "FSETP", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
+        *(
+            "IADD3",
+            "VIADD",
+            "LEA",
+            "LOP3",
+            "PLOP3",
+            "SHF",
+            "PRMT",
+            "SGXT",
+            "BMSK",
+            "IABS",
+            "VABSDIFF",
+            "VABSDIFF4",
+        ),  # [ncu-guide] ALU
+        *("ISETP", "FSETP", "FSET", "SEL", "FSEL", "IMNMX", "VIMNMX", "VIADDMNMX", "FMNMX", "MOV"),  # [ncu-guide] ALU
         *("I2FP", "F2IP", "I2IP", "HMNMX2"),  # [assumed] fixed latency, like the similar F2FP and FMNMX
         *("F2FP", "P2R", "R2P"),  # [ncu-guide] ALU: fast FP32-to-FP16 conversion; predicates as integers
         *("VOTE", "MOVM", "CS2R", "B2R", "BMOV", "NOP", "YIELD"),  # [assumed] fixed latency, no unit documented
     }
 )
 FMA = frozenset({"FADD", "FMUL", "FFMA"})  # [ncu-guide] FMA
-FMA_HEAVY = frozenset({"IMAD"})  # [ncu-guide] FMA heavy
-HALF = frozenset({"HADD2", "HMUL2", "HFMA2"})  # [ncu-guide] FP16
+FMA_HEAVY = frozenset({"IMAD", "IDP"})  # [ncu-guide] FMA heavy: IMAD; IDP multiplies, too
+HALF = frozenset({"HADD2", "HMUL2", "HFMA2", "HSET2", "HSETP2"})  # [ncu-guide] FP16
+FP64 = frozenset({"DADD", "DMUL", "DFMA", "DSETP"})  # [ncu-guide] FP64
 XU = frozenset(
     {
         *("MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV"),  # [ncu-guide] XU
+        *("FCHK", "FRND", "MATCH", "REDUX"),  # [assumed] results come with a scoreboard, as those of F2F
         # Memory instructions that the schedule does not name: semaphores, alpha given by a pointer. [assumed] Their
         # scoreboards are held for the latency of an XU result; their load on the memory pipeline is not modelled.
         *("LD", "ATOMG", "RED", "REDG"),
@@ -35,8 +50,17 @@ XU = frozenset(
 )
 ADDRESS = frozenset(
     {
-        *("BRA", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "WARPSYNC", "EXIT", "LDC"),  # [ncu-guide] ADU
-        *("MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "NANOSLEEP"),  # [assumed] rare; their waits are not modelled
+        *("BRA", "BRX", "BSSY", "BSYNC", "BREAK", "CALL", "RET", "WARPSYNC", "EXIT", "LDC"),  # [ncu-guide] ADU
+        *(
+            "MEMBAR",
+            "ERRBAR",
+            "CGAERRBAR",
+            "CCTL",
+            "NANOSLEEP",
+            "ENDCOLLECTIVE",
+            "BPT",
+            "KILL",
+        ),  # [assumed] rare; their waits are not modelled
     }
 )
 UNIFORM = frozenset(
@@ -51,6 +75,7 @@ PIPE_OF_OPCODE = {
     **dict.fromkeys(FMA, "fma"),
     **dict.fromkeys(FMA_HEAVY, "fmaheavy"),
     **dict.fromkeys(HALF, "half"),
+    **dict.fromkeys(FP64, "fp64"),
     **dict.fromkeys(XU, "mufu"),
     **dict.fromkeys(ADDRESS, "branch"),
     **dict.fromkeys(UNIFORM, "uniform"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from gpusim.machine.figure import FigureUnit
 
-PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform")
+PIPES = ("alu", "fma", "fmaheavy", "half", "mufu", "branch", "uniform", "fp64")
 """Execution pipes of one SMSP, besides the tensor core and the MIO queue."""
 
 

@@ -37,7 +37,7 @@ cdef class Chip:
     cdef readonly long long sms, slots, now, ended_at, ended_sm, ended_launched
     cdef readonly Log notes, spans
     cdef long long[::1] asleep
-    cdef readonly long long[::1] stalls
+    cdef readonly long long[::1] stalls, by_instruction
     @cython.locals(barriers=Barriers, calendar=Calendar, warps=Warps, smsp=Smsp)
     cpdef long long run(self) except *
     cpdef hand(self, long long sm, long long cta, long long at, long long observed)

@@ -59,6 +59,7 @@ class Chip:
         ended_at, ended_sm, ended_launched: For the CTA that ended last: the cycle after its last exit, its SM, and the
             cycle of its launch.
         stalls: Warp cycles by stall reason.
+        by_instruction: For traced code, warp cycles by instruction and stall reason.
         notes, spans: Logs of the warps of watched CTAs.
         ... : The units, each with its counters.
     """
@@ -110,7 +111,8 @@ class Chip:
         self.barriers = Barriers(machine, laid_out, self.warps, sms)
         self.smsp = Smsp(machine, laid_out, rows, self.warps, self.barriers, self.lsu)
         self.record = self.warps.record
-        self.stalls, self.notes, self.spans = self.record.stalls, self.record.notes, self.record.spans
+        self.stalls, self.by_instruction = self.record.stalls, self.record.by_instruction
+        self.notes, self.spans = self.record.notes, self.record.spans
 
     def run(self) -> int:
         """Simulate until a CTA ends; return its number, or -1 if no event is left."""

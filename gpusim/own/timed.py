@@ -1,0 +1,253 @@
+"""Runs a launch of a user's own kernel in time, every CTA on the whole chip."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.errors import Unsupported
+from gpusim.execute.core import constants as core
+from gpusim.execute.run import ExecutedSteps, KernelExecution
+from gpusim.layout.banks import Banks
+from gpusim.lower.stream_file import Line, parameter_lines
+from gpusim.machine.occupancy import Occupancy, ctas_per_sm, require_room
+from gpusim.machine.spec import Machine
+from gpusim.own.accesses import Requests, SharedWavefronts
+from gpusim.own.machine_code import MachineCode, last_exits, machine_code, traced_in
+from gpusim.own.paths import Paths, leaders_of, stretches_of
+from gpusim.own.trace import LaunchTrace
+from gpusim.sim.columns import Code, Data, Traces, column, zeros
+from gpusim.sim.core.chip import Chip
+from gpusim.sim.core.engine import engine
+from gpusim.sim.cta_scheduler import CtaLife, groups_of
+from gpusim.sim.figures import figures_of
+from gpusim.sim.pace import Progress, silent
+from gpusim.sim.run import run_chip
+from gpusim.sim.stall_reasons import REASONS
+from gpusim.sim.tables import columns_of_code
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTime:
+    """
+    The time of a launch.
+
+    Attributes:
+        cycles: Cycles of the SM's clock from the first CTA's launch to the last CTA's end, and its last store.
+        active: Mean cycles in which an SM has CTAs, of SMs that have any.
+        occupancy: CTAs that an SM holds at once, and what limits them.
+        instructions: Warp instructions.
+        stalls: Warp cycles by stall reason.
+        by_instruction: Warp cycles by stall reason, for each instruction of the text.
+        dram_read, dram_written: Bytes that DRAM reads and writes.
+        l2_sectors: Sectors looked up in the L2.
+        sms: SMs that have CTAs.
+        programs, streams: Distinct programs, and distinct lists of accesses, of the CTAs.
+        seconds: Wall time of the core's execution.
+    """
+
+    cycles: int
+    active: int
+    occupancy: Occupancy
+    instructions: int
+    stalls: Mapping[str, int]
+    by_instruction: IntArray
+    dram_read: int
+    dram_written: int
+    l2_sectors: int
+    sms: int
+    programs: int
+    streams: int
+    seconds: float = field(compare=False)
+
+
+class TracedExecution:
+    """
+    An execution whose trace is kept for the timing simulation.
+
+    Attributes:
+        execution: The execution.
+        machine: The machine.
+        trace: What was executed so far.
+    """
+
+    def __init__(self, execution: KernelExecution, machine: Machine) -> None:
+        """Prepare a trace for the CTAs of an execution on a machine."""
+        self.execution, self.machine = execution, machine
+        banks = Banks(machine.shared.banks, machine.shared.bank_bytes)
+        self._last = last_exits(execution.code)
+        self.trace = LaunchTrace(
+            rows=execution.rows.reshape(-1, core.ROW),
+            traced=traced_in(execution.code),
+            image=execution.image,
+            warps=execution.launch.warps,
+            requests=Requests(banks),
+            shared=SharedWavefronts(banks, machine.shared.atomic_wavefronts),
+            paths=Paths(self._last),
+        )
+
+    def run(self) -> Iterator[ExecutedSteps]:
+        """Execute all CTAs, yield what each executed, and keep it for ``time``; see ``KernelExecution.run``."""
+        for _, pieces in groupby(self.execution.run(), key=lambda piece: piece.cta):
+            own = []
+            for piece in pieces:
+                own.append(piece)
+                yield piece
+            self.trace.add_cta(own)
+
+    def occupancy(self) -> Occupancy:
+        """
+        Return the CTAs that an SM holds at once.
+
+        Raises:
+            BadInput: Not even one fits.
+        """
+        cubin, launch, machine = self.execution.cubin, self.execution.launch, self.machine
+        shared = self.shared_bytes
+        found = ctas_per_sm(machine, launch.threads, cubin.registers, shared)
+        require_room(machine, found, launch.threads, cubin.registers, shared)
+        return found
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a CTA, without the bytes that the system reserves."""
+        cubin = self.execution.cubin
+        reserved = self.machine.limits.shared_reserved_per_cta if cubin.architecture >= 90 else 0
+        return max(0, cubin.shared_bytes - reserved) + self.execution.launch.shared_bytes
+
+    def time(self, progress: Progress = silent) -> OwnTime:
+        """
+        Simulate the launch in time.
+
+        Args:
+            progress: Called with a line every few seconds.
+
+        Raises:
+            BadInput: A CTA does not fit on an SM, or the machine has no figure for a pipe.
+            Unsupported: The time of an executed instruction is not simulated; the message names it.
+            CannotRun: A CTA never ends.
+        """
+        trace, machine, occupancy = self.trace, self.machine, self.occupancy()
+        first = np.frombuffer(trace.paths.first, dtype=np.int64)
+        end = np.frombuffer(trace.paths.end, dtype=np.int64)
+        decoded = machine_code(
+            self.execution.code, self.execution.rows, machine, trace.warps, self._last, leaders_of(first)
+        )
+        _require_time(decoded, first, end, self.execution.cubin.kernel)
+        code, data = self._code(decoded, first, end), self._data()
+        listing = [[Line(sass.address, sass.text) for sass in self.execution.code if sass is not None]]
+        figures = figures_of(
+            machine,
+            occupancy.ctas * (self.shared_bytes + machine.limits.shared_reserved_per_cta),
+            busy=decoded.has_mma,
+            parameter_lines=parameter_lines(listing),
+        )
+        ctas = self.execution.launch.ctas
+        sms = min(machine.sms, ctas)
+        groups = groups_of(ctas, sms, machine.launch.units)
+        chip: Chip = engine().module.Chip(figures, code, data, sms, occupancy.ctas, 1, groups)
+        started = time.perf_counter()
+        lives = run_chip(chip, machine.launch, range(ctas), None, progress)
+        seconds = time.perf_counter() - started
+        spans = _spans(lives)
+        by_instruction = np.frombuffer(chip.by_instruction, dtype=np.int64).reshape(-1, len(REASONS))
+        folded = by_instruction[: len(self.execution.code)].copy()
+        exits = np.flatnonzero(self._last >= 0)
+        folded[exits] += by_instruction[self._last[exits]]
+        return OwnTime(
+            cycles=max(*spans, chip.stores.acknowledged - min(life.launched for life in lives)),
+            active=sum(spans) // len(spans),
+            occupancy=occupancy,
+            instructions=chip.smsp.instructions,
+            stalls={reason: own for reason, own in zip(REASONS, chip.stalls, strict=True) if own},
+            by_instruction=folded,
+            dram_read=chip.dram.read_bytes,
+            dram_written=chip.l2.written_back,
+            l2_sectors=chip.l2.looked_up,
+            sms=sms,
+            programs=len(trace.programs),
+            streams=trace.streams,
+            seconds=seconds,
+        )
+
+    def _code(self, decoded: MachineCode, first: IntArray, end: IntArray) -> Code:
+        trace, machine = self.trace, self.machine
+        of, wavefronts = columns_of_code(decoded.decoded, trace.warps)
+        return Code(
+            of=of,
+            wavefronts=wavefronts,
+            first=trace.paths.first,
+            end=trace.paths.end,
+            trips=trace.paths.trips,
+            tiles=zeros(len(first)),
+            begins=column([one for program in trace.programs for one in program]),
+            warps_of=column([trace.warps] * len(trace.programs)),
+            warps=trace.warps,
+            lines=max(one.line for one in decoded.decoded) + machine.instruction_cache.stream_lines + 1,
+            barriers=max(one.barrier for one in decoded.decoded) + 1,
+            stretches=stretches_of(first, end, len(decoded.decoded)),
+        )
+
+    def _data(self) -> Data:
+        trace, ctas = self.trace, self.execution.launch.ctas
+        requests, nothing = trace.requests, column(())
+        return Data(
+            program=trace.program,
+            follows=zeros(ctas, -1),
+            followed=zeros(ctas, -1),
+            rows=0,
+            outputs=0,
+            row_fetch=nothing,
+            row_status=nothing,
+            row_output=nothing,
+            output_line=nothing,
+            found_slow=nothing,
+            found_missed=nothing,
+            found_first=nothing,
+            pattern=nothing,
+            fetch_line=nothing,
+            slow=nothing,
+            brought=nothing,
+            shared=nothing,
+            looked=nothing,
+            request=nothing,
+            vecs=nothing,
+            asked=requests.asked,
+            touched=requests.touched,
+            l1_wavefronts=requests.l1_wavefronts,
+            line=requests.line or column(()),
+            mask=requests.mask or column(()),
+            cached=True,
+            simulates_l2=True,
+            traces=Traces(
+                first=trace.first,
+                arrays=trace.arrays,
+                array_line=trace.array_line,
+                access=trace.access or column(()),
+                line=trace.line or column(()),
+            ),
+        )
+
+
+def _require_time(code: MachineCode, first: IntArray, end: IntArray, kernel: str) -> None:
+    """
+    Check that the time of every executed instruction is simulated.
+
+    Raises:
+        Unsupported: It is not.
+    """
+    for at, reason in code.refused.items():
+        if bool(((first <= at) & (at < end)).any()):
+            raise Unsupported(f"{kernel}: the time of an instruction is not simulated: {reason}")
+
+
+def _spans(lives: tuple[CtaLife, ...]) -> list[int]:
+    """Return the cycles of each SM from the launch of its first CTA to the end of its last."""
+    begin, end = dict[int, int](), dict[int, int]()
+    for life in lives:
+        begin[life.sm] = min(life.launched, begin.get(life.sm, life.launched))
+        end[life.sm] = max(life.finished, end.get(life.sm, 0))
+    return [end[sm] - begin[sm] for sm in sorted(begin)]

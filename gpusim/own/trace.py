@@ -1,0 +1,161 @@
+"""Gathers what the CTAs of a launch executed, as programs and traces of the core."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.execute.core import constants as core
+from gpusim.execute.image import Image
+from gpusim.execute.run import ExecutedSteps
+from gpusim.own.accesses import LOADED, MATRICES, SPILLED, STORED, UPDATED, Requests, SharedWavefronts
+from gpusim.own.paths import Paths
+from gpusim.sim.columns import Column, column
+from gpusim.sim.core.constants import ARRAY_AT, REQUEST_AT, TENSOR_STRIDE
+from gpusim.units import LINE_BYTES, WARP_SIZE
+
+KIND_OF = {core.LOAD: LOADED, core.STORE_WORDS: STORED, core.ATOMIC: UPDATED, core.COPY: STORED}
+
+
+def _empty() -> Column:
+    return column(())[:0]
+
+
+@dataclass(slots=True)
+class LaunchTrace:
+    """
+    What the CTAs of a launch executed. CTAs that executed the same share their entries.
+
+    Attributes:
+        rows: The executor's rows, one for each instruction (``KernelExecution.rows``, reshaped).
+        traced: Whether each instruction has an entry in the trace (``traced_in``).
+        image: Global memory.
+        warps: Warps of a CTA.
+        requests, shared: Distinct requests and patterns so far.
+        paths: Distinct paths so far.
+        programs: First segments of the warps of each distinct program.
+        program: Program of each CTA.
+        first: First entry of each warp of each CTA.
+        array_line: Line from which the entries of each array count, for each CTA.
+        access, line: The entries (``sim.columns.Traces``).
+        instructions: Warp instructions.
+        streams: Number of distinct lists of accesses.
+    """
+
+    rows: IntArray
+    traced: BoolArray
+    image: Image
+    warps: int
+    requests: Requests
+    shared: SharedWavefronts
+    paths: Paths
+    programs: list[list[int]] = field(default_factory=list)
+    program: Column = field(default_factory=_empty)
+    first: Column = field(default_factory=_empty)
+    array_line: Column = field(default_factory=_empty)
+    access: Column = field(default_factory=_empty)
+    line: Column = field(default_factory=_empty)
+    instructions: int = 0
+    streams: int = 0
+    _program_of: dict[bytes, int] = field(default_factory=dict)
+    _stream_of: dict[bytes, int] = field(default_factory=dict)
+    _lines: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        addresses = [one.address for one in self.image.allocations] or [0]
+        self._lines = np.array(addresses, dtype=np.int64) // LINE_BYTES
+
+    @property
+    def arrays(self) -> int:
+        """Arrays in global memory; one if there is none."""
+        return len(self._lines)
+
+    def add_cta(self, pieces: Iterable[ExecutedSteps]) -> None:
+        """Add what one CTA executed; CTAs come in the order of their launch."""
+        steps, warps, entries = [], [], []
+        for piece in pieces:
+            steps.append(piece.steps)
+            warps.append(piece.warps)
+            entries.append(self._entries(piece))
+        executed, by = np.concatenate(steps), np.concatenate(warps)
+        self.instructions += len(executed)
+        self._add_program(executed, by)
+        at = np.flatnonzero(self.traced[executed])
+        self._add_stream(by[at], *(np.concatenate(parts) for parts in zip(*entries, strict=True)))
+
+    def _add_program(self, executed: IntArray, by: IntArray) -> None:
+        key = _digest(executed.astype(np.int32), by.astype(np.int16))
+        if key not in self._program_of:
+            order = np.argsort(by, kind="stable")
+            ends = np.searchsorted(by[order], np.arange(self.warps + 1))
+            own = [executed[order[begin:end]] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+            self._program_of[key] = len(self.programs)
+            self.programs.append(self.paths.program([self.paths.add(path) for path in own]))
+        self.program.append(self._program_of[key])
+
+    def _add_stream(
+        self, by: IntArray, request: IntArray, wavefronts: IntArray, array: IntArray, line: IntArray
+    ) -> None:
+        """Add the entries of a CTA's accesses, in the order of execution."""
+        order = np.argsort(by, kind="stable")
+        by, array, line = by[order], array[order], line[order]
+        base = np.full(self.arrays, np.iinfo(np.int64).max, dtype=np.int64)
+        touching = request[order] > 0
+        np.minimum.at(base, array[touching], line[touching])
+        base[base == np.iinfo(np.int64).max] = 0
+        self.array_line.frombytes((base + np.arange(self.arrays) * TENSOR_STRIDE).tobytes())
+        relative = np.where(touching, line - base[array], 0)
+        access = (request[order] << REQUEST_AT | array << ARRAY_AT) + wavefronts[order]
+        key = _digest(access, relative, by)
+        if key not in self._stream_of:
+            self._stream_of[key] = len(self.access)
+            self.streams += 1
+            self.access.frombytes(access.tobytes())
+            self.line.frombytes(relative.tobytes())
+        starts = self._stream_of[key] + np.searchsorted(by, np.arange(self.warps))
+        self.first.frombytes(starts.astype(np.int64).tobytes())
+
+    def _entries(self, piece: ExecutedSteps) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return request, wavefronts, array and line of each traced step of a piece."""
+        traced = self.traced[piece.steps]
+        number = np.cumsum(traced) - 1
+        count = int(traced.sum())
+        request, wavefronts = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        array, line = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        at = piece.accesses
+        if not len(at):
+            return request, wavefronts, array, line
+        cells = self.rows[piece.steps[at]]
+        kind, size, space = cells[:, core.KIND], cells[:, core.SIZE], cells[:, core.SPACE]
+        active = (piece.lanes[at][:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        second = np.zeros(len(at), dtype=np.bool_)
+        second[1:] = at[1:] == at[:-1]  # a copy's writes follow its reads
+        banked = second | (kind == core.LOAD_MATRIX) | (space == core.SHARED_SPACE) | (space == core.LOCAL_SPACE)
+        banked &= (kind != core.COPY) | second
+        chosen = np.flatnonzero(~banked)
+        if len(chosen):
+            addresses, lanes = piece.addresses[chosen], active[chosen]
+            window = addresses >> 32
+            lanes = lanes & ((window != core.SHARED_WINDOW) & (window != core.LOCAL_WINDOW))
+            found, first = self.requests.of(addresses, lanes, size[chosen])
+            place = number[at[chosen]]
+            owner = np.maximum(np.searchsorted(self._lines, first, side="right") - 1, 0)
+            request[place], array[place], line[place] = found, owner, first - self._lines[owner]
+        chosen = np.flatnonzero(banked)
+        if len(chosen):
+            kinds = np.array([KIND_OF.get(int(one), LOADED) for one in range(int(kind.max()) + 1)])[kind[chosen]]
+            kinds[kind[chosen] == core.LOAD_MATRIX] = MATRICES
+            kinds[space[chosen] == core.LOCAL_SPACE] = SPILLED
+            found = self.shared.of(piece.addresses[chosen], active[chosen], size[chosen], kinds)
+            wavefronts[number[at[chosen]]] = found
+        return request, wavefronts, array, line
+
+
+def _digest(*arrays: IntArray) -> bytes:
+    hashed = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        hashed.update(np.ascontiguousarray(array).data)
+        hashed.update(len(array).to_bytes(8, "little"))
+    return hashed.digest()
