@@ -18,6 +18,7 @@ from gpusim.execute.rows import SPECIAL_ROW, rows_of, words_of
 from gpusim.execute.rows_arithmetic import ARITHMETIC_ROWS
 from gpusim.execute.rows_control import CONTROL_ROWS
 from gpusim.execute.rows_memory import MEMORY_ROWS
+from gpusim.execute.slices import slice_of
 from gpusim.lower.sass.cubin import Cubin
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT
@@ -70,11 +71,19 @@ class KernelExecution:
         launch: Grid and block.
         image: Global memory, which the kernel changes.
         code: Decoded instructions of the kernel; None for instructions that cannot be decoded.
+        slice: What is executed; None if everything is.
         executed: Warp instructions executed so far.
     """
 
     def __init__(
-        self, cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes], image: Image, *, keeps: bool = False
+        self,
+        cubin: Cubin,
+        launch: KernelLaunch,
+        arguments: Sequence[bytes],
+        image: Image,
+        *,
+        keeps: bool = False,
+        sliced: bool = False,
     ) -> None:
         """
         Prepare the launch.
@@ -85,6 +94,7 @@ class KernelExecution:
             arguments: The bytes of each argument, in the order of the signature.
             image: Global memory.
             keeps: Steps and addresses are kept, and ``run`` yields them.
+            sliced: Only what reaches an address, a predicate or a branch is executed; other results are wrong.
 
         Raises:
             BadInput: The arguments are not those of the kernel's signature.
@@ -93,6 +103,7 @@ class KernelExecution:
         banks = {0: constant_bank(cubin, launch, arguments), **cubin.banks}
         words = words_of(banks, unknown_words(cubin))
         self.rows, self.code, self.refused = rows_of(cubin.code, cubin.architecture, words, MAKERS)
+        self.slice = slice_of(self.rows) if sliced else None
         self.executed = 0
         self._build(words.words)
 
@@ -116,7 +127,7 @@ class KernelExecution:
         self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
         scratch = np.zeros(core.SCRATCH_WORDS + 4 * WARP_SIZE, dtype=np.uint32)
         self._cta = module.Cta(
-            module.WarpRegisters(self.rows, file, self._predicates.reshape(-1), scratch),
+            module.WarpRegisters(self.rows if self.slice is None else self.slice.rows, file, self._predicates.reshape(-1), scratch),
             memory,
             module.Convergence(self._state),
             module.Trace(self._steps, self._warps, self._accesses.reshape(-1), keeps=self.keeps),

@@ -36,7 +36,7 @@ class OwnTime:
     The time of a launch.
 
     Attributes:
-        cycles: Cycles of the SM's clock from the first CTA's launch to the last CTA's end, and its last store.
+        cycles: Elapsed cycles, launch overhead included, like ncu's ``sm__cycles_elapsed.max``.
         active: Mean cycles in which an SM has CTAs, of SMs that have any.
         occupancy: CTAs that an SM holds at once, and what limits them.
         instructions: Warp instructions.
@@ -157,8 +157,9 @@ class TracedExecution:
         folded = by_instruction[: len(self.execution.code)].copy()
         exits = np.flatnonzero(self._last >= 0)
         folded[exits] += by_instruction[self._last[exits]]
+        longest = max(*spans, chip.stores.acknowledged - min(life.launched for life in lives))
         return OwnTime(
-            cycles=max(*spans, chip.stores.acknowledged - min(life.launched for life in lives)),
+            cycles=machine.launch.elapsed(longest, ctas=ctas, working=sms, busy=decoded.has_mma),
             active=sum(spans) // len(spans),
             occupancy=occupancy,
             instructions=chip.smsp.instructions,

@@ -195,23 +195,14 @@ class SimulatedLaunch:
 
     @property
     def elapsed(self) -> int:
-        """
-        Cycles of the launch, overhead included (D15).
-
-        Elapsed cycles are cycles of the fastest GPC. A GPC without a CTA keeps its full clock while busy tensor cores
-        slow the others. If all GPCs have CTAs, the last SM to end is assumed to be in the slowest GPC, whose lag is
-        measured.
-        """
+        """Cycles of the launch, overhead included."""
         return self.elapsed_of(self.outcome.longest)
 
     def elapsed_of(self, longest: int) -> int:
         """Return the cycles of the launch if the longest span of an SM were ``longest`` cycles."""
-        spec, multiplies = self.launch.machine.launch, self.launch.kernel.mma is not None
-        if self.launch.ctas < spec.ctas_on_every_gpc:
-            return longest * (spec.idle_clock_percent if multiplies else 100) // 100 + spec.overhead
-        if multiplies and spec.gpc_clocks is not None:
-            return longest + spec.gpc_clocks.more(self.launch.working, longest)
-        return longest + spec.overhead
+        launch = self.launch
+        busy = launch.kernel.mma is not None
+        return launch.machine.launch.elapsed(longest, ctas=launch.ctas, working=launch.working, busy=busy)
 
     @property
     def active(self) -> float:

@@ -129,3 +129,23 @@ class LaunchSpec:
     cpcs: LaunchCpcsSpec | None
     gpc_clocks: GpcClocksSpec | None
     reads: LaunchReadsSpec | None
+
+    def elapsed(self, longest: int, *, ctas: int, working: int, busy: bool) -> int:
+        """
+        Return the elapsed cycles of a launch, overhead included (D15).
+
+        Elapsed cycles are cycles of the fastest GPC. A GPC without a CTA keeps its full clock while busy tensor cores
+        slow the others. If all GPCs have CTAs, the last SM to end is assumed to be in the slowest GPC, whose lag is
+        measured.
+
+        Args:
+            longest: Longest active span of an SM, cycles.
+            ctas: CTAs of the grid.
+            working: SMs that have a CTA.
+            busy: Whether tensor cores are busy.
+        """
+        if ctas < self.ctas_on_every_gpc:
+            return longest * (self.idle_clock_percent if busy else 100) // 100 + self.overhead
+        if busy and self.gpc_clocks is not None:
+            return longest + self.gpc_clocks.more(working, longest)
+        return longest + self.overhead
