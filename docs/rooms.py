@@ -79,7 +79,7 @@ STOREYS = (
         Room("gpu", 7.6, "CuPy, launches, ncu"),
         Room("report", 10.3, "pictures and tables"),
     ),
-    (Room("families", 5.5, "the questions to a family"),),
+    (Room("families", 5.5, "the questions to a family"), Room("own", 2.6, "own kernels in time")),
     *wings(),
     (Room("families/registry", 5.5, "kind of problem to family"),),
     (Room("verbs", 7.0, "whole scenarios"),),

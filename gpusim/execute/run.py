@@ -127,7 +127,9 @@ class KernelExecution:
         self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
         scratch = np.zeros(core.SCRATCH_WORDS + 4 * WARP_SIZE, dtype=np.uint32)
         self._cta = module.Cta(
-            module.WarpRegisters(self.rows if self.slice is None else self.slice.rows, file, self._predicates.reshape(-1), scratch),
+            module.WarpRegisters(
+                self.rows if self.slice is None else self.slice.rows, file, self._predicates.reshape(-1), scratch
+            ),
             memory,
             module.Convergence(self._state),
             module.Trace(self._steps, self._warps, self._accesses.reshape(-1), keeps=self.keeps),

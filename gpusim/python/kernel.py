@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +21,7 @@ from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
+from gpusim.own.timed import OwnTime, TracedExecution
 
 GridExtent: TypeAlias = int | Sequence[int]
 
@@ -29,7 +31,7 @@ OPTIONS = ("-std=c++17", "-lineinfo")
 POINTER_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KernelRun:
     """
     What a launch did; what it wrote is in the arrays that it was given.
@@ -39,12 +41,35 @@ class KernelRun:
         machine: Name of the machine.
         launch: Grid, block and dynamic shared memory.
         counts: Counts of each instruction.
+        traced: The trace of the execution, from which ``time`` is simulated.
     """
 
     kernel: str
     machine: str
     launch: KernelLaunch
     counts: KernelCounts
+    traced: TracedExecution = field(repr=False)
+
+    @cached_property
+    def time(self) -> OwnTime:
+        """
+        How long the launch takes. It is simulated when it is first asked for.
+
+        Raises:
+            BadInput: A CTA does not fit on an SM.
+            Unsupported: The time of an executed instruction is not simulated.
+        """
+        return self.traced.time()
+
+    @property
+    def cycles(self) -> int:
+        """Elapsed cycles of the launch, like ncu's ``sm__cycles_elapsed.max``; see ``time``."""
+        return self.time.cycles
+
+    @property
+    def time_us(self) -> float:
+        """Microseconds of the launch at the machine's clock; see ``time``."""
+        return self.cycles / self.traced.machine.clock_mhz
 
     @property
     def rows(self) -> list[InstructionCounts]:
@@ -73,8 +98,8 @@ class KernelRun:
 
     def __str__(self) -> str:
         summary = (
-            f"{self.kernel} on {self.machine}: {self.issues} warp instructions, {self.wavefronts} wavefronts"
-            f" ({self.conflicts} of bank conflicts), {self.sectors} sectors"
+            f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us),"
+            f" {self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts), {self.sectors} sectors"
         )
         return "\n".join([summary, _line("address", *NUMBERS, "SASS"), *map(_row, self.rows)])
 
@@ -148,13 +173,13 @@ class BoundKernel:
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
         execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True)
-        counts = empty_counts(execution.code)
+        counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         try:
-            count(counts, execution.rows, execution.run())
+            count(counts, execution.rows, traced.run())
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts)
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced)
 
 
 @dataclass(frozen=True, slots=True)
