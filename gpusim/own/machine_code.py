@@ -17,7 +17,7 @@ from gpusim.machine.spec import Machine
 from gpusim.sim.code import OUTPUT, Access, Decoded
 from gpusim.sim.core.constants import ARRIVES, WAITS
 from gpusim.sim.decode import InstructionDecoder
-from gpusim.units import WARP_SIZE
+from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
 TRACED: dict[str, Unit] = {
     **dict.fromkeys(("LDS", "STS", "LDSM", "ATOMS", "LDL", "STL"), "shared"),
@@ -29,6 +29,9 @@ TRACED: dict[str, Unit] = {
 LOADS = frozenset({"LDG", "LD"})
 GLOBAL_ATOMICS = {"ATOMG": True, "ATOM": True, "RED": False, "REDG": False}
 """Atomics on global memory, and whether they return a value."""
+
+PREFETCHES = {"LTC64B": 64, "LTC128B": 128, "LTC256B": 256}
+"""Bytes that a miss brings, by modifier. Not modelled: the second line of 256 bytes."""
 
 LOCAL = frozenset({"LDL", "STL"})
 
@@ -136,7 +139,12 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
     unit, pipe = unit_and_pipe(sass)
     row = decoder.decoded(_instruction(sass, unit, pipe), line, _access(decoder.machine, sass, size), again=again)
     if sass.name in TRACED:
-        row = row._replace(traced=True, atomic=sass.name in GLOBAL_ATOMICS)
+        fetched = max(
+            decoder.machine.l2.fetch_bytes, *(PREFETCHES[one] for one in sass.modifiers if one in PREFETCHES), 0
+        )
+        row = row._replace(
+            traced=True, atomic=sass.name in GLOBAL_ATOMICS, fetch_sectors=min(fetched, LINE_BYTES) // SECTOR_BYTES
+        )
     if sass.name == "BAR":
         row = _barrier(row, sass)
     return row

@@ -14,6 +14,7 @@ from gpusim.machine.spec import Machine
 from gpusim.schedule.ops import ALL_WARPS
 from gpusim.sim.core.constants import ARRIVES, BAR, COMMIT, DEPBAR, EXIT, GLOBAL, LDGSTS, PIPE, SHARED, WAITS
 from gpusim.sim.stall_reasons import LG_THROTTLE, MATH_PIPE_THROTTLE, MIO_THROTTLE
+from gpusim.units import SECTORS_PER_LINE
 
 KINDS = {
     "pipe": PIPE,
@@ -125,6 +126,7 @@ class Decoded(NamedTuple):
         awaits: Whether the warp waits here for the preceding split-K slice.
         traced: Whether its lanes' addresses are the next entry of its warp's trace (``columns.Traces``).
         atomic: Whether it is an atomic on global memory.
+        fetch_sectors: For a traced access, the sectors that a miss in the L2 brings at least: 1, 2 or the whole line.
         barrier: Number of the barrier, from 0.
         arrivals: Arrivals that complete a phase of the barrier; 0 where all warps of the CTA arrive.
         meets: Action at the barrier: ``ARRIVES``, ``WAITS``, or both.
@@ -153,6 +155,7 @@ class Decoded(NamedTuple):
     awaits: bool = False
     traced: bool = False
     atomic: bool = False
+    fetch_sectors: int = SECTORS_PER_LINE
     barrier: int = 0
     arrivals: int = 0
     meets: int = ARRIVES | WAITS

@@ -63,7 +63,19 @@ CODE_LINES = (
         *("read", "registers", "first_wavefront", "wavefront_slots", "row", "fetch_number", "access", "vec"),
         *("ring_slot", "pending", "bytes", "is_load", "through_l1", "zero_fills", "fills", "lookup_penalty"),
     ),
-    ("joins", "awaits", "activity", "chain", "order", "barrier", "arrivals", "meets", "expects", "atomic"),
+    (
+        "joins",
+        "awaits",
+        "activity",
+        "chain",
+        "order",
+        "barrier",
+        "arrivals",
+        "meets",
+        "expects",
+        "atomic",
+        "fetch_sectors",
+    ),
 )
 """
 The columns of instructions that the core reads, grouped by cache lines of the host.

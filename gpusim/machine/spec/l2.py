@@ -96,6 +96,7 @@ class L2Spec:
         partitions: Number of partitions. Each keeps the data that the SMs next to it read, so data that all SMs read is
             in every partition.
         line_bytes: Bytes of a cache line.
+        fetch_bytes: Bytes that a miss of one sector brings from DRAM, unless the instruction asks for a larger prefetch.
         hit_latency: Cycles of a load that hits the partition next to the SM, from issue to dependent issue.
         far_latency: Cycles of a load that hits the other partition; equal to ``hit_latency`` with one partition.
         far_fraction_percent: Share of the lines whose home is the other partition.
@@ -117,6 +118,7 @@ class L2Spec:
     bytes: Annotated[int, FigureUnit("bytes", 1 << 16, 1 << 29)]
     partitions: Annotated[int, FigureUnit("partitions", 1, 16)]
     line_bytes: Annotated[int, FigureUnit("bytes", only=LINE_BYTES)]
+    fetch_bytes: Annotated[int, FigureUnit("bytes", 32, LINE_BYTES, power_of_two=True)]
     hit_latency: Annotated[int, FigureUnit("cycles", lower=10)]
     far_latency: Annotated[int, FigureUnit("cycles", lower=10)]
     far_fraction_percent: Annotated[int, FigureUnit("percent", upper=100, zero="one partition")]

@@ -32,8 +32,10 @@ from gpusim.sim.core.constants import (
     MERGED_BITS,
     MERGED_TIME,
     MILLI,
+    FIRST_OF_PAIRS,
     MOST_MERGED,
     OUTPUT_LINES,
+    PAIR,
     PERCENT,
     READ,
     SLOT_WIDTH,
@@ -63,6 +65,7 @@ class L2:
         sectors: Sectors that SMs read.
         looked_up: Sectors looked up: sectors of reads that are not merged, and sectors that one partition requests from
             the other.
+        fetch_sectors: Sectors that a miss of the next request brings at least: 1, 2 or the whole line.
         written_back: Bytes of modified lines that the whole chip wrote to DRAM.
     """
 
@@ -103,6 +106,7 @@ class L2:
         # For each line and GPC: the time until which requests are merged, in thousandths of a cycle; the requested
         # sectors; the number of requests that the last lookup has served.
         self.merge_table = pages(self.gpcs * (self.most_lines + LINES_AT_ONCE + 2) if simulated else 2)
+        self.fetch_sectors = SECTORS_PER_LINE
         self.far_phase, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
 
     def hit_latency(self, sm: int) -> int:
@@ -144,7 +148,8 @@ class L2:
         line = lines.line[slot]
         far = self.is_far(sm, line)
         ready = lines.ready[slot]
-        missing = sectors_in(WHOLE_LINE & ~lines.held[slot]) if mask & ~lines.held[slot] else 0
+        brought = self.brought_with(mask)
+        missing = sectors_in(brought & ~lines.held[slot]) if mask & ~lines.held[slot] else 0
         entry = self.merge_entry(sm, slot)
         begin, decided = arbiter.grant(READ, sm, start), max(start, arbiter.all_served(READ))
         last = self.merge_table[entry]
@@ -163,7 +168,7 @@ class L2:
             ready = max(ready, self.make_room(issued) // MILLI)
             self.clear_merges(slot)
             lines.ready[slot] = ready
-            lines.held[slot] = WHOLE_LINE
+            lines.held[slot] |= brought
         if far:
             # Sectors that this side requests for the first time are looked up in their home partition, too. The whole
             # line crosses the chip on the first request, though only the requested sectors are looked up.
@@ -176,6 +181,14 @@ class L2:
         until = max(decided + self.merge_window, (ready - self.near) * MILLI)
         self.merge_table[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
         return arrival
+
+    def brought_with(self, mask: int) -> int:
+        """Return the mask of the sectors that a miss of some sectors brings: whole pairs or the whole line."""
+        if self.fetch_sectors == SECTORS_PER_LINE:
+            return WHOLE_LINE
+        if self.fetch_sectors == 1:
+            return mask
+        return ((mask | mask >> 1) & FIRST_OF_PAIRS) * PAIR
 
     def read_dram(self, line: int, start: int, size: int, issued: int) -> int:
         """Read bytes of a line from DRAM and write them into the L2; return the cycle of their arrival."""

@@ -39,7 +39,7 @@ cdef class Lsu:
     cdef const long long[::1] wavefronts, tiles, row_fetch, row_status, row_output, found_slow, found_missed, found_first
     cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
     cdef const long long[::1] output_line, traced_access, traced_line, array_line
-    cdef const int[::1] traced, atomic
+    cdef const int[::1] traced, atomic, fetch_sectors
     cdef long long arrays, traced_wavefronts
     cdef long long[::1] next_traced
     cdef void take_traced(self, long long warp) noexcept

@@ -158,6 +158,7 @@ class Lsu:
         self.through_l1, self.zero_fills = code.through_l1, code.zero_fills
         self.fills, self.lookup_penalty = code.fills, code.lookup_penalty
         self.tiles, self.most_warps, self.traced, self.atomic = code.tiles, code.warps, code.traced, code.atomic
+        self.fetch_sectors = code.fetch_sectors
 
     def data_of(self, data: "Data") -> None:
         """Share the columns of the CTAs' accesses."""
@@ -463,6 +464,7 @@ class Lsu:
         array = self.cta[self.slot[warp]] * self.arrays + (access >> ARRAY_AT & TRACED_ARRAY)
         self.request, self.traced_wavefronts = access >> REQUEST_AT, access & TRACED_WAVEFRONTS
         self.base = self.traced_line[entry] + self.array_line[array]
+        self.l2.fetch_sectors = self.fetch_sectors[self.at[warp]]
 
     def resolve(self, warp: int, code: int) -> None:
         """
