@@ -197,3 +197,16 @@ TALL = 64
 
 NO_DESTINATION = -1
 """A destination that is not written, or a predicate that is not."""
+
+ISSUES, LANES, WAVEFRONTS, IDEAL_WAVEFRONTS, SECTORS, IDEAL_SECTORS = range(6)
+COUNTS = 6
+"""Counts of an instruction: the columns, and how many there are."""
+
+FOUND, DEPTHS, MASKS = WARP_SIZE, WARP_SIZE * (WARP_SIZE + 1), WARP_SIZE * (WARP_SIZE + 2)
+"""
+Scratch of an access behind its addresses: the distinct values of each column, how many a column has, and for each value
+the bytes at which lanes access it.
+"""
+
+ACCESS_SCRATCH = WARP_SIZE * (2 * WARP_SIZE + 2)
+"""Integers of that scratch."""

@@ -22,7 +22,7 @@ CTA: Final = CoreText(
             "lanes",
             "matrices",
         ),
-        *("memory", "atomics", "convergence", "trace", "cta"),
+        *("memory", "atomics", "convergence", "trace", "access_counts", "cta"),
     ),
     native=("words",),
     numbers=("gpusim.units", "gpusim.execute.core.constants"),
