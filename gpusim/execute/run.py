@@ -125,7 +125,7 @@ class KernelExecution:
         self._steps = np.zeros(STEPS_AT_ONCE if self.keeps else 1, dtype=np.int64)
         self._warps = np.zeros_like(self._steps)
         self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
-        scratch = np.zeros(core.SCRATCH_WORDS + 4 * WARP_SIZE, dtype=np.uint32)
+        scratch = np.zeros(core.SCRATCH_WORDS + core.MATRIX_WORDS, dtype=np.uint32)
         self._cta = module.Cta(
             module.WarpRegisters(
                 self.rows if self.slice is None else self.slice.rows, file, self._predicates.reshape(-1), scratch

@@ -1,7 +1,19 @@
 """Atomic operations on global and shared memory, lane after lane: ATOMG, ATOMS, RED."""
 
-from gpusim.execute.core.constants import D_HIGH, FROM_C, FROM_C_HIGH, NUMBER, OPERATION, RZ_ROW, SIZE, SPACE, TO, D
-from gpusim.execute.core.formats import HALF_F16, packed_half, wide_half
+from gpusim.execute.core.constants import (
+    D_HIGH,
+    FROM_C,
+    FROM_C_HIGH,
+    HALF_F16,
+    NUMBER,
+    OPERATION,
+    RZ_ROW,
+    SIZE,
+    SPACE,
+    TO,
+    D,
+)
+from gpusim.execute.core.formats import packed_half, wide_half
 from gpusim.execute.core.memory import CtaMemory, find_addresses, place_in, read_word, write_word
 from gpusim.execute.core.registers import WarpRegisters, keep_row, place_of
 from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, low32, low64, signed32, signed64

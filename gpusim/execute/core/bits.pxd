@@ -1,8 +1,11 @@
 """Types of ``bits.py`` for Cython."""
 
+cimport cython
+
 from gpusim.execute.core.registers cimport WarpRegisters
 
 cdef unsigned int table_bits(long long table, unsigned int a, unsigned int b, unsigned int c) noexcept
+@cython.locals(some=cython.longlong, also=cython.longlong)
 cdef void logic(WarpRegisters r, long long row) noexcept
 cdef void predicate_logic(WarpRegisters r, long long row) noexcept
 cdef void shift(WarpRegisters r, long long row) noexcept

@@ -192,8 +192,11 @@ STEP_LANES = 32
 ADDRESS_ROW = 33
 """Integers that an access leaves in the trace: the number of its step, then each lane's address."""
 
-TALL = 64
-"""Added to the bits of a fragment's elements where two registers hold a group of K."""
+A_ELEMENTS, B_ELEMENTS, MATRIX_WORDS = 4 * WARP_SIZE, 36 * WARP_SIZE, 52 * WARP_SIZE
+"""Scratch of a matrix product: its sums, then the elements of A (16 x 64 at most) and of B (64 x 8), and its end."""
+
+HALF_F16, HALF_BF16 = 0, 1
+"""Formats of a half."""
 
 NO_DESTINATION = -1
 """A destination that is not written, or a predicate that is not."""

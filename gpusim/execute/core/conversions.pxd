@@ -1,5 +1,7 @@
 """Types of ``conversions.py`` for Cython."""
 
+cimport cython
+
 from gpusim.execute.core.registers cimport WarpRegisters
 
 cdef double wide_of(WarpRegisters r, long long place, long long lane, long long kind) noexcept
@@ -11,6 +13,7 @@ cdef void round_whole(WarpRegisters r, long long row) noexcept
 cdef void to_integer(WarpRegisters r, long long row) noexcept
 cdef unsigned long long clamped(double value, long long bits, long long of_double) noexcept
 cdef void from_integer(WarpRegisters r, long long row) noexcept
+@cython.locals(up=cython.longlong)
 cdef void write_long(WarpRegisters r, long long lane, unsigned long long value, long long kind, long long rounding) noexcept
 cdef void float_pack(WarpRegisters r, long long row) noexcept
 cdef unsigned int half_of(unsigned int bits, long long kind, long long rounding) noexcept

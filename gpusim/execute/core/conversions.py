@@ -14,13 +14,15 @@ from gpusim.execute.core.constants import (
     FROM_A,
     FROM_B,
     FROM_C,
+    HALF_BF16,
+    HALF_F16,
     INTEGER_TO_FLOAT,
     A,
     B,
     C,
     D,
 )
-from gpusim.execute.core.formats import HALF_BF16, HALF_F16, flushed, narrowed, packed_half, wide_half
+from gpusim.execute.core.formats import flushed, narrowed, packed_half, wide_half
 from gpusim.execute.core.registers import WarpRegisters, fetch, fetch_pair, store, store_high
 from gpusim.execute.core.words import (
     as_double,

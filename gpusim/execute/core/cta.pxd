@@ -21,6 +21,7 @@ cdef class Cta:
 
 cdef long long finished(Cta x) noexcept
 cdef long long released(Cta x) noexcept
+@cython.locals(living=cython.longlong, expected=cython.longlong)
 cdef void release(Cta x) noexcept
 cdef long long run_warp(Cta x, long long turn) noexcept
 cdef long long stop(Cta x, long long at, long long fault) noexcept
@@ -28,6 +29,7 @@ cdef void operate(Cta x, long long row, long long kind) noexcept
 cdef void access(Cta x, long long row, long long kind) noexcept
 cdef long long control(Cta x, long long at, long long row, long long kind) noexcept
 cdef long long first_lane(WarpRegisters r) noexcept
+@cython.locals(whole=cython.longlong)
 cdef long long taken_branch(Cta x, long long at, long long row) noexcept
 cdef long long indexed_branch(Cta x, long long at, long long row) noexcept
 cdef void convergence_word(Cta x, long long row, long long kind) noexcept

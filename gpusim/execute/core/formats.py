@@ -1,9 +1,7 @@
 """Formats of floats: f16 and bf16, and rounding an f64 to any narrower format, in any direction."""
 
+from gpusim.execute.core.constants import HALF_F16
 from gpusim.execute.core.words import low32, low64, signed64
-
-HALF_F16, HALF_BF16 = 0, 1
-"""Formats of a half."""
 
 
 def narrowed(bits: int, sticky: int, exponent_bits: int, mantissa_bits: int, rounding: int) -> int:

@@ -17,6 +17,7 @@ from gpusim.execute.core.constants import (
     H_EXTREME,
     H_FUSED,
     H_MULTIPLY,
+    HALF_F16,
     A,
     B,
     C,
@@ -24,7 +25,7 @@ from gpusim.execute.core.constants import (
     X,
 )
 from gpusim.execute.core.floats import extreme_of, float_compared
-from gpusim.execute.core.formats import HALF_F16, narrowed, packed_half, wide_of_half
+from gpusim.execute.core.formats import narrowed, packed_half, wide_of_half
 from gpusim.execute.core.integers import combined
 from gpusim.execute.core.registers import WarpRegisters, fetch, set_both, store, tested
 from gpusim.execute.core.words import as_float, double_bits, float_bits, low32, low64

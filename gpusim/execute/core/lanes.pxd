@@ -1,7 +1,10 @@
 """Types of ``lanes.py`` for Cython."""
 
+cimport cython
+
 from gpusim.execute.core.registers cimport WarpRegisters
 
+@cython.locals(inside=cython.longlong, found=cython.longlong)
 cdef void shuffle(WarpRegisters r, long long row) noexcept
 cdef void vote(WarpRegisters r, long long row) noexcept
 cdef void match(WarpRegisters r, long long row) noexcept

@@ -2,7 +2,7 @@
 
 from gpusim.execute.core.registers cimport WarpRegisters
 
-cdef unsigned int element(WarpRegisters r, long long first, long long row, long long k, long long form) noexcept
+cdef void unpack(WarpRegisters r, long long row, long long first, long long rows, long long place) noexcept
 cdef double float_value(unsigned int bits, long long kind) noexcept
 cdef void half_product(WarpRegisters r, long long row) noexcept
 cdef unsigned int addend(WarpRegisters r, long long row, long long register, long long m, long long n) noexcept

@@ -6,6 +6,8 @@ so that its results differ in the last bits.
 """
 
 from gpusim.execute.core.constants import (
+    A_ELEMENTS,
+    B_ELEMENTS,
     FORM,
     FORM_2,
     FORM_3,
@@ -14,40 +16,43 @@ from gpusim.execute.core.constants import (
     FROM_B,
     FROM_C,
     H_MATRIX,
+    HALF_BF16,
+    HALF_F16,
     I_MATRIX,
     NUMBER,
     OPERATION,
     RZ_ROW,
     SIZE,
-    TALL,
     TO,
     A,
     D,
 )
-from gpusim.execute.core.formats import HALF_BF16, HALF_F16, packed_half, wide_of_half
+from gpusim.execute.core.formats import packed_half, wide_of_half
 from gpusim.execute.core.registers import WarpRegisters, fetch, keep_row, place_of, store
 from gpusim.execute.core.words import as_float, double_bits, float_bits, low32, low64, signed32, signed64
 from gpusim.units import WARP_SIZE
 
 
-def element(r: WarpRegisters, first: int, row: int, k: int, form: int) -> int:
+def unpack(r: WarpRegisters, row: int, first: int, rows: int, place: int) -> None:
     """
-    Return the bits of element (row, k) of a fragment.
+    Write the elements of a fragment to the sums' scratch, each row of A and each column of B in the order of K.
 
     Args:
-        first: First word of the fragment's registers; 0 for a fragment of zeros.
-        row: Row of A, or column of B.
-        k: Position along K.
-        form: Bits of an element; and 64 where two registers hold a group of K: A, whose rows from 8 on have their own.
+        row: The instruction's row: SIZE is the extent of K, NUMBER the bits of an element.
+        first: First word of the fragment's registers.
+        rows: Rows of A, or columns of B: 8, or 16 with two registers for each group of K.
+        place: Where the elements go.
     """
-    bits, tall = form & 63, 1 + (form >> 6)
-    a_word = 32 // bits
-    lane = (row & 7) * 4 + k // a_word % 4
-    register = (row >> 3) + k // (4 * a_word) * tall
-    word = r.file[first + register * WARP_SIZE + lane]
-    if bits == 32:
-        return word
-    return low32(word >> bits * (k % a_word) & low32((1 << bits) - 1))
+    bits, extent = r.code[row + NUMBER], r.code[row + SIZE]
+    keep = low32((low64(1) << bits) - 1)
+    held, tall = 32 // bits, rows // 8
+    for register in range(rows * extent // (held * WARP_SIZE)):
+        for lane in range(WARP_SIZE):
+            word = r.file[first + register * WARP_SIZE + lane]
+            line = register % tall * 8 + lane // 4
+            into = place + line * extent + (register // tall * 4 + lane % 4) * held
+            for number in range(held):
+                r.sums[into + number] = word >> bits * number & keep
 
 
 def float_value(bits: int, kind: int) -> float:
@@ -59,14 +64,18 @@ def float_value(bits: int, kind: int) -> float:
 
 def half_product(r: WarpRegisters, row: int) -> None:
     """HMMA. SIZE: extent of K. FORM: kind of the elements. FORM_2: sums are f32. NUMBER: bits of an element."""
-    a, b = place_of(r, r.code[row + FROM_A]), place_of(r, r.code[row + FROM_B])
-    kind, bits, extent = r.code[row + FORM], r.code[row + NUMBER], r.code[row + SIZE]
+    kind, extent = r.code[row + FORM], r.code[row + SIZE]
+    unpack(r, row, place_of(r, r.code[row + FROM_A]), 16, A_ELEMENTS)
+    unpack(r, row, place_of(r, r.code[row + FROM_B]), 8, B_ELEMENTS)
+    for k in range(16 * extent):
+        r.sums[A_ELEMENTS + k] = float_bits(float_value(r.sums[A_ELEMENTS + k], kind))
+    for k in range(8 * extent):
+        r.sums[B_ELEMENTS + k] = float_bits(float_value(r.sums[B_ELEMENTS + k], kind))
     for m in range(16):
         for n in range(8):
-            total = 0.0
+            total, left, right = 0.0, A_ELEMENTS + m * extent, B_ELEMENTS + n * extent
             for k in range(extent):
-                left = float_value(element(r, a, m, k, bits + TALL), kind)
-                total = total + float(left) * float_value(element(r, b, n, k, bits), kind)
+                total = total + float(as_float(r.sums[left + k])) * as_float(r.sums[right + k])
             place = (m >> 3) * 2 * WARP_SIZE + (n & 1) * WARP_SIZE + (m & 7) * 4 + n // 2
             if r.code[row + FORM_2]:
                 r.sums[place] = float_bits(total + as_float(addend(r, row, (m >> 3) * 2 + (n & 1), m, n)))
@@ -108,15 +117,15 @@ def integer_product(r: WarpRegisters, row: int) -> None:
 
     FORM_4: sums are clamped to 32 bits, else they wrap.
     """
-    a, b = place_of(r, r.code[row + FROM_A]), place_of(r, r.code[row + FROM_B])
     bits, extent, rows = r.code[row + NUMBER], r.code[row + SIZE], r.code[row + OPERATION]
-    tall = TALL if rows == 16 else 0
+    unpack(r, row, place_of(r, r.code[row + FROM_A]), rows, A_ELEMENTS)
+    unpack(r, row, place_of(r, r.code[row + FROM_B]), 8, B_ELEMENTS)
     for m in range(rows):
         for n in range(8):
             total = signed32(addend(r, row, (m >> 3) * 2 + (n & 1), m, n))
             for k in range(extent):
-                left = part(element(r, a, m, k, bits + tall), bits, r.code[row + FORM])
-                total = total + left * part(element(r, b, n, k, bits), bits, r.code[row + FORM_3])
+                left = part(r.sums[A_ELEMENTS + m * extent + k], bits, r.code[row + FORM])
+                total = total + left * part(r.sums[B_ELEMENTS + n * extent + k], bits, r.code[row + FORM_3])
             if r.code[row + FORM_4]:
                 most = (signed64(1) << 31) - 1
                 total = max(-most - 1, min(most, total))

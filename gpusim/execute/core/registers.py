@@ -47,7 +47,7 @@ class WarpRegisters:
     """
 
     def __init__(self, code: "IntArray", file: "WordArray", predicates: "WordArray", scratch: "WordArray") -> None:
-        """Take the arrays, of which the scratch has ``SCRATCH_WORDS`` words and four registers."""
+        """Take the arrays, of which the scratch has ``SCRATCH_WORDS`` and ``MATRIX_WORDS`` words."""
         self.held = (code, file, predicates, scratch)
         self.code, self.file = integers_of(code), words_of(file)
         self.predicates, self.s = words_of(predicates), words_of(scratch)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.execute.core.formats import HALF_BF16, HALF_F16, flushed, narrowed, wide_half, wide_of_half
+from gpusim.execute.core.constants import HALF_BF16, HALF_F16
+from gpusim.execute.core.formats import flushed, narrowed, wide_half, wide_of_half
 from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, fused32, fused64
 
 NUMBERS = st.floats(allow_nan=False) | st.floats(-70000, 70000) | st.floats(-1e-4, 1e-4)
