@@ -52,6 +52,8 @@ class ExecutedSteps:
         warps: Warp that executed it.
         accesses: Step of each row of addresses.
         addresses: Byte address of each lane, shape [accesses, 32].
+        lowest: Lowest address of the lanes that execute.
+        hashes: Hash of these lanes' addresses, relative to the line of the lowest one.
     """
 
     cta: int
@@ -60,6 +62,8 @@ class ExecutedSteps:
     warps: IntArray
     accesses: IntArray
     addresses: IntArray
+    lowest: IntArray
+    hashes: IntArray
 
 
 class KernelExecution:
@@ -161,7 +165,7 @@ class KernelExecution:
         one.begin(self.launch.threads)
         while True:
             state = one.run(TURN)
-            if one.t.count:
+            if one.t.count and state != core.RUNNING:
                 yield self._read(number, one.t)
                 one.t.empty()
             if state == core.EXITED:
@@ -181,7 +185,14 @@ class KernelExecution:
         rows = self._accesses[: trace.rows].copy()
         lanes = steps & core.ALL
         return ExecutedSteps(
-            number, steps >> core.STEP_LANES, lanes, self._warps[: trace.count].copy(), rows[:, 0], rows[:, 1:]
+            number,
+            steps >> core.STEP_LANES,
+            lanes,
+            self._warps[: trace.count].copy(),
+            rows[:, core.ADDRESS_OF_STEP],
+            rows[:, core.ADDRESS_LANES :],
+            rows[:, core.ADDRESS_LOWEST],
+            rows[:, core.ADDRESS_HASH],
         )
 
     def _failure(self, number: int, one: Any, state: int) -> GpusimError:

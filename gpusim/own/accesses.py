@@ -1,7 +1,7 @@
 """Turns the addresses of warps' lanes into requests of global memory and wavefronts in shared memory."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -11,19 +11,49 @@ from gpusim.sim.columns import Column, column
 from gpusim.sim.footprint import l1_wavefronts
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE, WARP_SIZE, WORD_BYTES
 
-_FACTORS: Final = np.random.default_rng(59).integers(1 << 62, size=WARP_SIZE + 1, dtype=np.int64) * 2 + 1
-"""Odd factors of the hash by which equal patterns of addresses are found."""
+_KIND_FACTOR: Final = 0x5851F42D4C957F2D
+"""Odd factor by which sizes and kinds enter the hash of a pattern. Source: Knuth's MMIX generator."""
 
 _IDLE: Final = -1
 
 
-def _hashes(patterns: IntArray, kind: IntArray) -> IntArray:
-    """Return a 64-bit hash of each row of addresses and its kind."""
-    with np.errstate(over="ignore"):
-        mixed = (patterns + 1) * _FACTORS[:WARP_SIZE]
-        mixed ^= mixed >> 29
-        found: IntArray = (mixed * _FACTORS[WARP_SIZE]).sum(axis=1) + kind * _FACTORS[0]
-        return found
+class Accesses(NamedTuple):
+    """
+    Accesses of warps.
+
+    Attributes:
+        addresses: Byte address of each lane, shape [accesses, 32].
+        active: Mask of the lanes that take part.
+        sizes: Bytes of each lane; for ldmatrix, the matrices.
+        lowest: Lowest address of the lanes that take part.
+        hashes: Hash of these lanes' addresses, relative to the line of the lowest one.
+    """
+
+    addresses: IntArray
+    active: IntArray
+    sizes: IntArray
+    lowest: IntArray
+    hashes: IntArray
+
+    def of(self, rows: IntArray) -> "Accesses":
+        """Return some of the accesses."""
+        return Accesses(*(values[rows] for values in self))
+
+    @property
+    def lanes(self) -> BoolArray:
+        """Whether each lane takes part, shape [accesses, 32]."""
+        return (self.active[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+
+    def relative(self) -> IntArray:
+        """Return the addresses relative to the line of the lowest one; -1 in lanes that take no part."""
+        line = self.lowest // LINE_BYTES * LINE_BYTES
+        return np.where(self.lanes, self.addresses - line[:, None], _IDLE)
+
+    def keys(self, kinds: IntArray) -> IntArray:
+        """Return a 64-bit key of each pattern of addresses with its kind."""
+        with np.errstate(over="ignore"):
+            found: IntArray = self.hashes + (kinds + 1) * _KIND_FACTOR
+            return found
 
 
 @dataclass(slots=True)
@@ -63,28 +93,17 @@ class Requests:
     mask: Column = field(default_factory=lambda: column(())[:0])
     _seen: _Seen = field(default_factory=_Seen)
 
-    def of(self, addresses: IntArray, active: BoolArray, sizes: IntArray) -> tuple[IntArray, IntArray]:
-        """
-        Return the request of each access, and the first line that it touches; (0, 0) without active lanes.
-
-        Args:
-            addresses: Byte addresses, shape [accesses, 32].
-            active: Lanes that take part.
-            sizes: Bytes of each lane.
-        """
-        first = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1) // LINE_BYTES
-        some = active.any(axis=1)
-        first = np.where(some, first, 0)
-        relative = np.where(active, addresses - (first * LINE_BYTES)[:, None], _IDLE)
-        hashes = _hashes(relative, sizes)
-        request, known = self._seen.find(hashes)
+    def of(self, accesses: Accesses) -> tuple[IntArray, IntArray]:
+        """Return the request of each access, and the first line that it touches; (0, 0) without active lanes."""
+        some, keys = accesses.active != 0, accesses.keys(accesses.sizes)
+        request, known = self._seen.find(keys)
         new = np.flatnonzero(~known & some)
         if len(new):
-            distinct, place = np.unique(hashes[new], return_index=True)
-            rows = new[place]
-            self._seen.add(distinct, self._add(relative[rows], active[rows], sizes[rows]))
-            request, _ = self._seen.find(hashes)
-        return np.where(some, request, 0), first
+            distinct, place = np.unique(keys[new], return_index=True)
+            chosen = accesses.of(new[place])
+            self._seen.add(distinct, self._add(chosen.relative(), chosen.lanes, chosen.sizes))
+            request, _ = self._seen.find(keys)
+        return np.where(some, request, 0), np.where(some, accesses.lowest // LINE_BYTES, 0)
 
     def _add(self, relative: IntArray, active: BoolArray, sizes: IntArray) -> IntArray:
         """Add requests; return their numbers."""
@@ -112,8 +131,8 @@ class Requests:
         return numbers.astype(np.int64)
 
 
-LOADED, STORED, MATRICES, SPILLED, UPDATED = range(5)
-"""Kinds of access to banked memory: plain loads, stores, ldmatrix, local memory, atomics."""
+LOADED, STORED, MATRICES, SPILLED, UPDATED, KINDS = range(6)
+"""Kinds of access to banked memory, and their number: plain loads, stores, ldmatrix, local memory, atomics."""
 
 
 @dataclass(slots=True)
@@ -130,27 +149,18 @@ class SharedWavefronts:
     atomic_wavefronts: int
     _seen: _Seen = field(default_factory=_Seen)
 
-    def of(self, addresses: IntArray, active: BoolArray, sizes: IntArray, kinds: IntArray) -> IntArray:
-        """
-        Return the wavefronts of each access.
-
-        Args:
-            addresses: Byte addresses, shape [accesses, 32].
-            active: Lanes that take part.
-            sizes: Bytes of each lane; for ldmatrix, the matrices.
-            kinds: ``LOADED`` to ``UPDATED``.
-        """
-        row = self.banks.row_bytes
-        lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1) // row * row
-        relative = np.where(active, addresses - lowest[:, None], _IDLE)
-        hashes = _hashes(relative, sizes * 8 + kinds)
-        wavefronts, known = self._seen.find(hashes)
+    def of(self, accesses: Accesses, kinds: IntArray) -> IntArray:
+        """Return the wavefronts of each access; kinds are ``LOADED`` to ``UPDATED``."""
+        keys = accesses.keys(accesses.sizes * KINDS + kinds)
+        wavefronts, known = self._seen.find(keys)
         new = np.flatnonzero(~known)
         if len(new):
-            distinct, place = np.unique(hashes[new], return_index=True)
+            distinct, place = np.unique(keys[new], return_index=True)
             rows = new[place]
-            self._seen.add(distinct, self._evaluate(relative[rows], active[rows], sizes[rows], kinds[rows]))
-            wavefronts, _ = self._seen.find(hashes)
+            chosen = accesses.of(rows)
+            found = self._evaluate(chosen.relative(), chosen.lanes, chosen.sizes, kinds[rows])
+            self._seen.add(distinct, found)
+            wavefronts, _ = self._seen.find(keys)
         return wavefronts
 
     def _evaluate(self, relative: IntArray, active: BoolArray, sizes: IntArray, kinds: IntArray) -> IntArray:

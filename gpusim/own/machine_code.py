@@ -1,4 +1,4 @@
-"""Decodes a kernel's machine code for a machine: each instruction once, and each exit a second time as a warp's last."""
+"""Decodes machine code for a machine: each instruction once, and each exit a second time as a warp's last."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ def last_exits(code: Sequence[Sass | None]) -> IntArray:
     return last
 
 
-def machine_code(
+def machine_code(  # noqa: PLR0917 - each is needed
     code: Sequence[Sass | None], rows: IntArray, machine: Machine, warps: int, last: IntArray, leaders: Collection[int]
 ) -> MachineCode:
     """
@@ -201,7 +201,9 @@ def _instruction(sass: Sass, unit: Unit, pipe: str) -> Instruction:
     )
 
 
-def _access(machine: Machine, sass: Sass, size: int) -> Access | None:
+def _access(  # noqa: PLR0911 - one for each kind of access
+    machine: Machine, sass: Sass, size: int
+) -> Access | None:
     """Return the properties of a memory access that do not depend on addresses."""
     shared, name = machine.shared, sass.name
     if name == "LDSM":

@@ -1,4 +1,4 @@
-"""Turns the instructions that warps executed into segments of the code: straight runs, repeated as often as they follow."""
+"""Turns the instructions that warps executed into segments of the code: straight runs and how often each repeats."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

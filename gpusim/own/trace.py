@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,13 +11,14 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.core import constants as core
 from gpusim.execute.image import Image
 from gpusim.execute.run import ExecutedSteps
-from gpusim.own.accesses import LOADED, MATRICES, SPILLED, STORED, UPDATED, Requests, SharedWavefronts
+from gpusim.own.accesses import LOADED, MATRICES, SPILLED, STORED, UPDATED, Accesses, Requests, SharedWavefronts
 from gpusim.own.paths import Paths
 from gpusim.sim.columns import Column, column
 from gpusim.sim.core.constants import ARRAY_AT, REQUEST_AT, TENSOR_STRIDE
 from gpusim.units import LINE_BYTES, WARP_SIZE
 
-KIND_OF = {core.LOAD: LOADED, core.STORE_WORDS: STORED, core.ATOMIC: UPDATED, core.COPY: STORED}
+_IN_GLOBAL = -1
+"""Kind of accesses to global memory."""
 
 
 def _empty() -> Column:
@@ -62,10 +64,15 @@ class LaunchTrace:
     _program_of: dict[bytes, int] = field(default_factory=dict)
     _stream_of: dict[bytes, int] = field(default_factory=dict)
     _lines: IntArray = field(init=False)
+    _sizes: IntArray = field(init=False)
+    _kinds: IntArray = field(init=False)
+    _generic: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
         addresses = [one.address for one in self.image.allocations] or [0]
         self._lines = np.array(addresses, dtype=np.int64) // LINE_BYTES
+        self._sizes, self._generic = self.rows[:, core.SIZE], self.rows[:, core.SPACE] == core.GENERIC_SPACE
+        self._kinds = np.array([_kind(cells) for cells in self.rows], dtype=np.int64)
 
     @property
     def arrays(self) -> int:
@@ -90,7 +97,7 @@ class LaunchTrace:
         if key not in self._program_of:
             order = np.argsort(by, kind="stable")
             ends = np.searchsorted(by[order], np.arange(self.warps + 1))
-            own = [executed[order[begin:end]] for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+            own = [executed[order[begin:end]] for begin, end in pairwise(ends)]
             self._program_of[key] = len(self.programs)
             self.programs.append(self.paths.program([self.paths.add(path) for path in own]))
         self.program.append(self._program_of[key])
@@ -127,30 +134,51 @@ class LaunchTrace:
         at = piece.accesses
         if not len(at):
             return request, wavefronts, array, line
-        cells = self.rows[piece.steps[at]]
-        kind, size, space = cells[:, core.KIND], cells[:, core.SIZE], cells[:, core.SPACE]
-        active = (piece.lanes[at][:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        instruction = piece.steps[at]
         second = np.zeros(len(at), dtype=np.bool_)
         second[1:] = at[1:] == at[:-1]  # a copy's writes follow its reads
-        banked = second | (kind == core.LOAD_MATRIX) | (space == core.SHARED_SPACE) | (space == core.LOCAL_SPACE)
-        banked &= (kind != core.COPY) | second
-        chosen = np.flatnonzero(~banked)
+        accesses = Accesses(piece.addresses, piece.lanes[at], self._sizes[instruction], piece.lowest, piece.hashes)
+        kinds = self._kinds[instruction]
+        in_global = (kinds == _IN_GLOBAL) & ~second
+        chosen = np.flatnonzero(in_global)
         if len(chosen):
-            addresses, lanes = piece.addresses[chosen], active[chosen]
-            window = addresses >> 32
-            lanes = lanes & ((window != core.SHARED_WINDOW) & (window != core.LOCAL_WINDOW))
-            found, first = self.requests.of(addresses, lanes, size[chosen])
-            place = number[at[chosen]]
-            owner = np.maximum(np.searchsorted(self._lines, first, side="right") - 1, 0)
+            found, first = self.requests.of(_outside_windows(accesses.of(chosen), self._generic[instruction[chosen]]))
+            place, owner = number[at[chosen]], np.maximum(np.searchsorted(self._lines, first, side="right") - 1, 0)
             request[place], array[place], line[place] = found, owner, first - self._lines[owner]
-        chosen = np.flatnonzero(banked)
+        chosen = np.flatnonzero(~in_global)
         if len(chosen):
-            kinds = np.array([KIND_OF.get(int(one), LOADED) for one in range(int(kind.max()) + 1)])[kind[chosen]]
-            kinds[kind[chosen] == core.LOAD_MATRIX] = MATRICES
-            kinds[space[chosen] == core.LOCAL_SPACE] = SPILLED
-            found = self.shared.of(piece.addresses[chosen], active[chosen], size[chosen], kinds)
-            wavefronts[number[at[chosen]]] = found
+            own = np.where(second[chosen], STORED, kinds[chosen])
+            wavefronts[number[at[chosen]]] = self.shared.of(accesses.of(chosen), own)
         return request, wavefronts, array, line
+
+
+def _outside_windows(accesses: Accesses, generic: BoolArray) -> Accesses:
+    """Return accesses whose generic ones lack the lanes in shared and local memory."""
+    rows = np.flatnonzero(generic)
+    if not len(rows):
+        return accesses
+    window, active, hashes = accesses.addresses[rows] >> 32, accesses.active.copy(), accesses.hashes.copy()
+    outside = (window != core.SHARED_WINDOW) & (window != core.LOCAL_WINDOW)
+    kept = active[rows] & (outside << np.arange(WARP_SIZE)).sum(axis=1)
+    # A pattern of fewer lanes is another pattern.
+    hashes[rows] ^= active[rows] ^ kept
+    active[rows] = kept
+    taking = (kept[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+    lowest = accesses.lowest.copy()
+    lowest[rows] = np.where(taking, accesses.addresses[rows], np.iinfo(np.int64).max).min(axis=1)
+    return accesses._replace(active=active, hashes=hashes, lowest=lowest)
+
+
+def _kind(cells: IntArray) -> int:
+    """Return the kind of an instruction's accesses to banked memory, or ``_IN_GLOBAL``."""
+    kind, space = int(cells[core.KIND]), int(cells[core.SPACE])
+    if kind == core.LOAD_MATRIX:
+        return MATRICES
+    if kind == core.COPY or space in (core.GLOBAL_SPACE, core.GENERIC_SPACE):
+        return _IN_GLOBAL
+    if space == core.LOCAL_SPACE:
+        return SPILLED
+    return {core.LOAD: LOADED, core.ATOMIC: UPDATED}.get(kind, STORED)
 
 
 def _digest(*arrays: IntArray) -> bytes:

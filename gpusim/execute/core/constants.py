@@ -189,8 +189,15 @@ BARRIERS = 16
 STEP_LANES = 32
 """Bits of a step below the instruction's number: the lanes that executed it."""
 
-ADDRESS_ROW = 33
-"""Integers that an access leaves in the trace: the number of its step, then each lane's address."""
+ADDRESS_OF_STEP, ADDRESS_LOWEST, ADDRESS_HASH, ADDRESS_LANES = range(4)
+ADDRESS_ROW = ADDRESS_LANES + WARP_SIZE
+"""
+Integers that an access leaves in the trace: the number of its step, the lowest address of the lanes that execute, a
+hash of their addresses relative to the line of the lowest, and each lane's address.
+"""
+
+HASH_FACTOR, HASH_STEP, HASH_SHIFT, HASH_ROUNDS = 0x2C1B3C6D, 0x297A2D38, 29, 3
+"""Odd factor, even difference between two lanes' factors, and shift of each round of that hash, and its rounds."""
 
 A_ELEMENTS, B_ELEMENTS, MATRIX_WORDS = 4 * WARP_SIZE, 36 * WARP_SIZE, 52 * WARP_SIZE
 """Scratch of a matrix product: its sums, then the elements of A (16 x 64 at most) and of B (64 x 8), and its end."""

@@ -15,5 +15,6 @@ cdef class Trace:
     cpdef void empty(self) noexcept
 
 cdef void note(Trace t, long long at, long long lanes, long long warp) noexcept
+@cython.locals(lanes=cython.longlong, part=cython.longlong, place=cython.longlong, lowest=cython.longlong, lane=cython.longlong, address=cython.longlong, line=cython.longlong, found=cython.ulonglong, mixed=cython.ulonglong)
 cdef void note_addresses(Trace t, CtaMemory m, long long copies) noexcept
 cdef long long full(Trace t) noexcept

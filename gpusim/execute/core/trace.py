@@ -7,10 +7,22 @@ their execution; an access leaves a row of its lanes' addresses, a copy to share
 
 from typing import TYPE_CHECKING
 
-from gpusim.execute.core.constants import ADDRESS_ROW, STEP_LANES
+from gpusim.execute.core.constants import (
+    ADDRESS_HASH,
+    ADDRESS_LANES,
+    ADDRESS_LOWEST,
+    ADDRESS_OF_STEP,
+    ADDRESS_ROW,
+    ALL,
+    HASH_FACTOR,
+    HASH_ROUNDS,
+    HASH_SHIFT,
+    HASH_STEP,
+    STEP_LANES,
+)
 from gpusim.execute.core.memory import CtaMemory
 from gpusim.execute.core.words import integers_of, low64, signed64
-from gpusim.units import WARP_SIZE
+from gpusim.units import LINE_BYTES, WARP_SIZE
 
 if TYPE_CHECKING:
     from gpusim.arrays import IntArray
@@ -54,11 +66,26 @@ def note_addresses(t: Trace, m: CtaMemory, copies: int) -> None:
     """Write the addresses of the last step, and where it copies to."""
     if not t.keeps:
         return
+    lanes = t.steps[t.count - 1] & ALL
     for part in range(2 if copies else 1):
         place = t.rows * ADDRESS_ROW
-        t.addresses[place] = t.count - 1
+        lowest = signed64((1 << 63) - 1)
         for lane in range(WARP_SIZE):
-            t.addresses[place + 1 + lane] = m.addresses[part * WARP_SIZE + lane]
+            address = m.addresses[part * WARP_SIZE + lane]
+            t.addresses[place + ADDRESS_LANES + lane] = address
+            if lanes >> lane & 1 and address < lowest:
+                lowest = address
+        line, found = lowest // LINE_BYTES * LINE_BYTES, low64(0)
+        for lane in range(WARP_SIZE):
+            if lanes >> lane & 1:
+                mixed = low64(t.addresses[place + ADDRESS_LANES + lane] - line + 1)
+                for _ in range(HASH_ROUNDS):
+                    mixed = low64(mixed * low64(HASH_FACTOR + lane * HASH_STEP))
+                    mixed = mixed ^ mixed >> HASH_SHIFT
+                found = low64(found + mixed)
+        t.addresses[place + ADDRESS_OF_STEP] = t.count - 1
+        t.addresses[place + ADDRESS_LOWEST] = lowest
+        t.addresses[place + ADDRESS_HASH] = signed64(found)
         t.rows += 1
 
 
