@@ -65,6 +65,11 @@ class ExecutedSteps:
     lowest: IntArray
     hashes: IntArray
 
+    @property
+    def arrays(self) -> tuple[IntArray, ...]:
+        """The arrays, in the order of the attributes."""
+        return self.steps, self.lanes, self.warps, self.accesses, self.addresses, self.lowest, self.hashes
+
 
 class KernelExecution:
     """

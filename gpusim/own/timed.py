@@ -29,6 +29,9 @@ from gpusim.sim.run import run_chip
 from gpusim.sim.stall_reasons import REASONS
 from gpusim.sim.tables import columns_of_code
 
+STEPS_TOGETHER = 1 << 16
+"""Steps of CTAs whose accesses are evaluated together."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnTime:
@@ -91,12 +94,19 @@ class TracedExecution:
 
     def run(self) -> Iterator[ExecutedSteps]:
         """Execute all CTAs, yield what each executed, and keep it for ``time``; see ``KernelExecution.run``."""
+        waiting, steps = list[list[ExecutedSteps]](), 0
         for _, pieces in groupby(self.execution.run(), key=lambda piece: piece.cta):
             own = []
             for piece in pieces:
                 own.append(piece)
+                steps += len(piece.steps)
                 yield piece
-            self.trace.add_cta(own)
+            waiting.append(own)
+            if steps >= STEPS_TOGETHER:
+                self.trace.add(waiting)
+                waiting, steps = [], 0
+        if waiting:
+            self.trace.add(waiting)
 
     def occupancy(self) -> Occupancy:
         """

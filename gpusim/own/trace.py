@@ -1,7 +1,7 @@
 """Gathers what the CTAs of a launch executed, as programs and traces of the core."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -79,18 +79,20 @@ class LaunchTrace:
         """Arrays in global memory; one if there is none."""
         return len(self._lines)
 
-    def add_cta(self, pieces: Iterable[ExecutedSteps]) -> None:
-        """Add what one CTA executed; CTAs come in the order of their launch."""
-        steps, warps, entries = [], [], []
-        for piece in pieces:
-            steps.append(piece.steps)
-            warps.append(piece.warps)
-            entries.append(self._entries(piece))
-        executed, by = np.concatenate(steps), np.concatenate(warps)
-        self.instructions += len(executed)
-        self._add_program(executed, by)
-        at = np.flatnonzero(self.traced[executed])
-        self._add_stream(by[at], *(np.concatenate(parts) for parts in zip(*entries, strict=True)))
+    def add(self, ctas: Sequence[Sequence[ExecutedSteps]]) -> None:
+        """Add the pieces of CTAs that follow each other in launch order; accesses are evaluated together."""
+        pieces = [piece for own in ctas for piece in own]
+        entries = self._entries(joined(pieces))
+        begin = 0
+        for own in ctas:
+            executed = np.concatenate([piece.steps for piece in own])
+            by = np.concatenate([piece.warps for piece in own])
+            traced = by[self.traced[executed]]
+            end = begin + len(traced)
+            self.instructions += len(executed)
+            self._add_program(executed, by)
+            self._add_stream(traced, *(part[begin:end] for part in entries))
+            begin = end
 
     def _add_program(self, executed: IntArray, by: IntArray) -> None:
         key = _digest(executed.astype(np.int32), by.astype(np.int16))
@@ -150,6 +152,17 @@ class LaunchTrace:
             own = np.where(second[chosen], STORED, kinds[chosen])
             wavefronts[number[at[chosen]]] = self.shared.of(accesses.of(chosen), own)
         return request, wavefronts, array, line
+
+
+def joined(pieces: Sequence[ExecutedSteps]) -> ExecutedSteps:
+    """Return pieces of executions as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    begins = np.cumsum([0, *(len(piece.steps) for piece in pieces[:-1])])
+    accesses = [piece.accesses + begin for piece, begin in zip(pieces, begins, strict=True)]
+    together = zip(*(piece.arrays for piece in pieces), strict=True)
+    steps, lanes, warps, _, addresses, lowest, hashes = (np.concatenate(arrays) for arrays in together)
+    return ExecutedSteps(pieces[0].cta, steps, lanes, warps, np.concatenate(accesses), addresses, lowest, hashes)
 
 
 def _outside_windows(accesses: Accesses, generic: BoolArray) -> Accesses:

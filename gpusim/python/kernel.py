@@ -97,10 +97,9 @@ class KernelRun:
         return self.counts.total("sectors")
 
     def __str__(self) -> str:
-        summary = (
-            f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us),"
-            f" {self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts), {self.sectors} sectors"
-        )
+        time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
+        work = f"{self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts)"
+        summary = f"{time}, {work}, {self.sectors} sectors"
         return "\n".join([summary, _line("address", *NUMBERS, "SASS"), *map(_row, self.rows)])
 
 

@@ -96,7 +96,7 @@ class L2Spec:
         partitions: Number of partitions. Each keeps the data that the SMs next to it read, so data that all SMs read is
             in every partition.
         line_bytes: Bytes of a cache line.
-        fetch_bytes: Bytes that a miss of one sector brings from DRAM, unless the instruction asks for a larger prefetch.
+        fetch_bytes: Bytes that a miss of one sector brings from DRAM, unless the instruction asks for more.
         hit_latency: Cycles of a load that hits the partition next to the SM, from issue to dependent issue.
         far_latency: Cycles of a load that hits the other partition; equal to ``hit_latency`` with one partition.
         far_fraction_percent: Share of the lines whose home is the other partition.

@@ -27,12 +27,12 @@ from gpusim.sim.columns import pages
 from gpusim.sim.core.cache import Lines, parity, sectors_in
 from gpusim.sim.core.constants import (
     ASKED_BITS,
+    FIRST_OF_PAIRS,
     LINES_AT_ONCE,
     MERGED_AHEAD,
     MERGED_BITS,
     MERGED_TIME,
     MILLI,
-    FIRST_OF_PAIRS,
     MOST_MERGED,
     OUTPUT_LINES,
     PAIR,
