@@ -1,7 +1,7 @@
 """Decodes machine code for a machine: each instruction once, and each exit a second time as a warp's last."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gpusim.errors import Unsupported
 from gpusim.execute.core import constants as core
 from gpusim.lower.registers_read import registers_read
 from gpusim.lower.sass.decode import NO_BARRIER, Sass
-from gpusim.lower.sass.operands import Immediate, Register
+from gpusim.lower.sass.operands import Immediate
 from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
 from gpusim.machine.spec import Machine
@@ -57,16 +57,25 @@ class MachineCode:
     A kernel's instructions, decoded for a machine.
 
     Attributes:
-        decoded: An entry for each instruction of the text, then one for each exit as a warp's last instruction.
-        sass: The instructions of these entries.
+        decoded: An entry for each instruction of the text, then one for each exit as a warp's last instruction, then
+            one for each barrier that was met by a number or count in a register.
+        origin: Number in the text of each entry's instruction.
         refused: Why the time of an instruction is not simulated, by its number in the text.
         has_mma: Whether the kernel has an mma.sync.
     """
 
     decoded: tuple[Decoded, ...]
-    sass: tuple[Sass | None, ...]
+    origin: IntArray
     refused: dict[int, str]
     has_mma: bool
+
+    def with_barriers(self, met: Iterable[tuple[int, int, int]]) -> "MachineCode":
+        """Return the code with entries for barriers; each has its number in the text, the barrier, and its warps."""
+        decoded, origin = list(self.decoded), self.origin.tolist()
+        for at, barrier, warps in met:
+            decoded.append(self.decoded[at]._replace(barrier=barrier, arrivals=warps))
+            origin.append(at)
+        return replace(self, decoded=tuple(decoded), origin=np.array(origin, dtype=np.int64))
 
 
 def traced_in(code: Sequence[Sass | None]) -> BoolArray:
@@ -106,7 +115,7 @@ def machine_code(  # noqa: PLR0917 - each is needed
     decoder = InstructionDecoder(machine, warps, estimated=False)
     sizes = rows.reshape(-1, core.ROW)[:, core.SIZE]
     line_bytes = machine.instruction_cache.line_bytes
-    decoded, refused, sass = [], dict[int, str](), list(code)
+    decoded, refused, origin = [], dict[int, str](), list(range(len(code)))
     for at, one in enumerate(code):
         following = code[at + 1] if at + 1 < len(code) else None
         line = at * INSTRUCTION_BYTES // line_bytes
@@ -119,12 +128,12 @@ def machine_code(  # noqa: PLR0917 - each is needed
             row = Decoded(kind=0, port=0)
         decoded.append(row)
     for at in np.flatnonzero(last >= 0).tolist():
-        one = sass[at]
+        one = code[at]
         if one is not None:
             decoded.append(decoder.decoded(_instruction(one, "exit", ""), decoded[at].line))
-            sass.append(one)
+            origin.append(at)
     has_mma = any(one is not None and one.name in ("HMMA", "IMMA") for one in code)
-    return MachineCode(tuple(decoded), tuple(sass), refused, has_mma)
+    return MachineCode(tuple(decoded), np.array(origin, dtype=np.int64), refused, has_mma)
 
 
 def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: int, *, again: bool) -> Decoded:
@@ -231,15 +240,8 @@ def _access(  # noqa: PLR0911 - one for each kind of access
 
 
 def _barrier(row: Decoded, sass: Sass) -> Decoded:
-    """
-    Return a barrier with its number, count and action.
-
-    Raises:
-        Unsupported: The number or the count is in a register.
-    """
+    """Return a barrier with its action, and its number and count unless they are in registers."""
     number, count = sass.operands.get("k"), sass.operands.get("c")
-    if isinstance(number, Register) or isinstance(count, Register):
-        raise Unsupported(f"a barrier whose number or count is in a register ({sass})")
     meets = ARRIVES if "ARV" in sass.modifiers else ARRIVES | WAITS
     threads = count.value if isinstance(count, Immediate) else 0
     return row._replace(

@@ -90,6 +90,7 @@ class TracedExecution:
             requests=Requests(banks),
             shared=SharedWavefronts(banks, machine.shared.atomic_wavefronts),
             paths=Paths(self._last),
+            entries=len(execution.code) + int((self._last >= 0).sum()),
         )
 
     def run(self) -> Iterator[ExecutedSteps]:
@@ -145,7 +146,7 @@ class TracedExecution:
         end = np.frombuffer(trace.paths.end, dtype=np.int64)
         decoded = machine_code(
             self.execution.code, self.execution.rows, machine, trace.warps, self._last, leaders_of(first)
-        )
+        ).with_barriers((one.at, one.barrier, one.warps) for one in trace.barriers)
         _require_time(decoded, first, end, self.execution.cubin.kernel)
         code, data = self._code(decoded, first, end), self._data()
         listing = [[Line(sass.address, sass.text) for sass in self.execution.code if sass is not None]]
@@ -165,8 +166,7 @@ class TracedExecution:
         spans = _spans(lives)
         by_instruction = np.frombuffer(chip.by_instruction, dtype=np.int64).reshape(-1, len(REASONS))
         folded = by_instruction[: len(self.execution.code)].copy()
-        exits = np.flatnonzero(self._last >= 0)
-        folded[exits] += by_instruction[self._last[exits]]
+        np.add.at(folded, decoded.origin[len(folded) :], by_instruction[len(folded) :])
         longest = max(*spans, chip.stores.acknowledged - min(life.launched for life in lives))
         return OwnTime(
             cycles=machine.launch.elapsed(longest, ctas=ctas, working=sms, busy=decoded.has_mma),

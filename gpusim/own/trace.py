@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,14 @@ def _empty() -> Column:
     return column(())[:0]
 
 
+class NamedBarrier(NamedTuple):
+    """A barrier instruction by its number in the text, with the barrier and the warps that it met when it executed."""
+
+    at: int
+    barrier: int
+    warps: int
+
+
 @dataclass(slots=True)
 class LaunchTrace:
     """
@@ -42,6 +51,8 @@ class LaunchTrace:
         first: First entry of each warp of each CTA.
         array_line: Line from which the entries of each array count, for each CTA.
         access, line: The entries (``sim.columns.Traces``).
+        entries: Entries of the decoded code (``machine_code``) before those of ``barriers``.
+        barriers: Entry of each barrier whose number or count is in a register.
         instructions: Warp instructions.
         streams: Number of distinct lists of accesses.
     """
@@ -53,6 +64,8 @@ class LaunchTrace:
     requests: Requests
     shared: SharedWavefronts
     paths: Paths
+    entries: int
+    barriers: dict[NamedBarrier, int] = field(default_factory=dict)
     programs: list[list[int]] = field(default_factory=list)
     program: Column = field(default_factory=_empty)
     first: Column = field(default_factory=_empty)
@@ -64,6 +77,7 @@ class LaunchTrace:
     _program_of: dict[bytes, int] = field(default_factory=dict)
     _stream_of: dict[bytes, int] = field(default_factory=dict)
     _lines: IntArray = field(init=False)
+    _has_named: bool = field(init=False)
     _sizes: IntArray = field(init=False)
     _kinds: IntArray = field(init=False)
     _generic: BoolArray = field(init=False)
@@ -71,6 +85,8 @@ class LaunchTrace:
     def __post_init__(self) -> None:
         addresses = [one.address for one in self.image.allocations] or [0]
         self._lines = np.array(addresses, dtype=np.int64) // LINE_BYTES
+        named = (self.rows[:, core.KIND] == core.MEET_BARRIER) & (self.rows[:, core.FORM_4] != 0)
+        self._has_named = bool(named.any())
         self._sizes, self._generic = self.rows[:, core.SIZE], self.rows[:, core.SPACE] == core.GENERIC_SPACE
         self._kinds = np.array([_kind(cells) for cells in self.rows], dtype=np.int64)
 
@@ -88,11 +104,24 @@ class LaunchTrace:
             executed = np.concatenate([piece.steps for piece in own])
             by = np.concatenate([piece.warps for piece in own])
             traced = by[self.traced[executed]]
+            if self._has_named:
+                self._name_barriers(executed, own)
             end = begin + len(traced)
             self.instructions += len(executed)
             self._add_program(executed, by)
             self._add_stream(traced, *(part[begin:end] for part in entries))
             begin = end
+
+    def _name_barriers(self, executed: IntArray, pieces: Sequence[ExecutedSteps]) -> None:
+        """Replace barriers whose number or count is in a register by their entries in ``barriers``."""
+        begin = 0
+        for piece in pieces:
+            for place in np.flatnonzero(self.rows[piece.steps[piece.accesses], core.KIND] == core.MEET_BARRIER):
+                step = begin + int(piece.accesses[place])
+                number, count = piece.addresses[place, :2].tolist()
+                named = NamedBarrier(int(executed[step]), number, count)
+                executed[step] = self.barriers.setdefault(named, self.entries + len(self.barriers))
+            begin += len(piece.steps)
 
     def _add_program(self, executed: IntArray, by: IntArray) -> None:
         key = _digest(executed.astype(np.int32), by.astype(np.int16))

@@ -24,6 +24,7 @@ from gpusim.execute.core.constants import (
     LOAD_MATRIX,
     LOCAL_WINDOW,
     MASKS,
+    MEET_BARRIER,
     ROW,
     SECTORS,
     SHARED_SPACE,
@@ -72,6 +73,8 @@ class AccessCounts:
 def count_access(x: AccessCounts, at: int, mask: int, second: int) -> None:
     """Count the access whose addresses are in the scratch; ``second``: where a copy writes to."""
     row, place = at * ROW, at * COUNTS
+    if x.code[row + KIND] == MEET_BARRIER:
+        return
     kind, space, size = x.code[row + KIND], x.code[row + SPACE], x.code[row + SIZE]
     if kind == COPY:
         if second:

@@ -381,5 +381,8 @@ def arrive(x: Cta, row: int) -> None:
             x.barriers[place + 2] = (lanes != 0) if first else before | (lanes != 0)
     x.barriers[place] += 1
     x.barriers[place + 1] = (expected + WARP_SIZE - 1) // WARP_SIZE
+    if held:
+        x.m.addresses[0], x.m.addresses[1] = number, x.barriers[place + 1]
+        note_addresses(x.t, x.m, 0)
     if mode != 1:
         c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, number
