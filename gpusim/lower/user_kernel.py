@@ -70,7 +70,7 @@ def read_user_kernel(path: Path, entry: str) -> UserKernel:
         raise CannotRun(f"--cubin: {path}: {error.strerror}") from error
     try:
         cubin = read_cubin(data, _entry(kernel_names(data, str(path)), entry, path), str(path))
-    except (struct.error, KeyError, ValueError, StopIteration, IndexError) as error:
+    except (struct.error, KeyError, ValueError, StopIteration, IndexError, OverflowError) as error:
         raise BadInput(f"{path}: not a readable cubin: its tables are cut short or damaged") from error
     return UserKernel(str(path), data, cubin.kernel, cubin.architecture)
 

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -157,6 +157,59 @@ def kernel_names(data: bytes, where: str) -> list[str]:
         BadInput: The file is not a cubin.
     """
     return _kernels(_file(data, where)[2])
+
+
+@dataclass(frozen=True, slots=True)
+class RelocatedSection:
+    """
+    A section of a cubin with the addresses that a loader writes into it.
+
+    Attributes:
+        data: Its bytes.
+        targets: For each byte at which an address stands, the name of the section that it points into, and the byte
+            there.
+    """
+
+    data: bytes
+    targets: Mapping[int, tuple[str, int]]
+
+
+def read_sections(data: bytes, names: Sequence[str], where: str) -> dict[str, RelocatedSection]:
+    """
+    Read sections of a cubin, those that it has.
+
+    Args:
+        data: Bytes of the file.
+        names: Names of the sections.
+        where: Name of the file in error messages.
+
+    Returns:
+        The sections by name.
+
+    Raises:
+        BadInput: The file is not a cubin, or its tables are damaged.
+    """
+    try:
+        sections = _file(data, where)[2]
+        ordered, symbols = list(sections), list(SYMBOL.iter_unpack(_bytes(data, sections[".symtab"])))
+        found = {}
+        for name in names:
+            if name in sections:
+                targets = dict(_targets(data, sections, name, ordered, symbols))
+                found[name] = RelocatedSection(_bytes(data, sections[name]), targets)
+    except (struct.error, KeyError, ValueError, IndexError, OverflowError) as error:
+        raise BadInput(f"{where}: not a readable cubin: its tables are cut short or damaged") from error
+    return found
+
+
+def _targets(
+    data: bytes, sections: dict[str, _Section], name: str, ordered: list[str], symbols: list[tuple[int, ...]]
+) -> Iterator[tuple[int, tuple[str, int]]]:
+    for prefix, entry in ((".rel", RELOCATION), (".rela", RELOCATION_WITH_ADDEND)):
+        if prefix + name in sections:
+            for offset, info, *addend in entry.iter_unpack(_bytes(data, sections[prefix + name])):
+                symbol = symbols[info >> 32]
+                yield offset, (ordered[symbol[3]], symbol[4] + sum(addend))
 
 
 def _file(data: bytes, where: str) -> tuple[int, int, dict[str, _Section]]:
