@@ -13,6 +13,7 @@ from gpusim.execute.core import constants as core
 from gpusim.execute.core import cta
 from gpusim.execute.core.source import CTA
 from gpusim.execute.image import Image
+from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import CTAID_ROW, KernelLaunch, constant_bank, special_words, unknown_words
 from gpusim.execute.rows import SPECIAL_ROW, rows_of, words_of
 from gpusim.execute.rows_arithmetic import ARITHMETIC_ROWS
@@ -22,6 +23,7 @@ from gpusim.execute.slices import slice_of
 from gpusim.lower.sass.cubin import Cubin
 from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT
+from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
 TURN = 1 << 14
@@ -79,6 +81,7 @@ class KernelExecution:
         cubin: The kernel.
         launch: Grid and block.
         image: Global memory, which the kernel changes.
+        source: Source lines of its instructions.
         code: Decoded instructions of the kernel; None for instructions that cannot be decoded.
         slice: What is executed; None if everything is.
         executed: Warp instructions executed so far.
@@ -93,6 +96,7 @@ class KernelExecution:
         *,
         keeps: bool = False,
         sliced: bool = False,
+        source: KernelSource | None = None,
     ) -> None:
         """
         Prepare the launch.
@@ -104,6 +108,7 @@ class KernelExecution:
             image: Global memory.
             keeps: Steps and addresses are kept, and ``run`` yields them.
             sliced: Only what reaches an address, a predicate or a branch is executed; other results are wrong.
+            source: Source lines, which errors name.
 
         Raises:
             BadInput: The arguments are not those of the kernel's signature.
@@ -113,6 +118,7 @@ class KernelExecution:
         words = words_of(banks, unknown_words(cubin))
         self.rows, self.code, self.refused = rows_of(cubin.code, cubin.architecture, words, MAKERS)
         self.slice = slice_of(self.rows) if sliced else None
+        self.source = source or KernelSource()
         self.executed = 0
         self._build(words.words)
 
@@ -209,13 +215,16 @@ class KernelExecution:
                 if self._state[warp * core.STATE_WORDS + core.STATE] == core.AT_BARRIER
             ]
             numbers = sorted({int(self._state[warp * core.STATE_WORDS + core.AWAITED]) for warp in waiting})
+            # A warp that waits is behind its barrier.
+            places = sorted({self._at(warp) - 1 for warp in waiting})
             return CheckFailed(
                 f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}: warps {', '.join(map(str, waiting))} wait for"
-                f" ever at barrier {', '.join(map(str, numbers))}"
+                f" ever at barrier {', '.join(map(str, numbers))} in {', '.join(map(self._text, places))}"
             )
         text = self._text(one.at)
         if one.fault == core.REFUSED_INSTRUCTION:
-            return Unsupported(f"{where}: {self.refused.get(one.at, text)}")
+            reason = self.refused.get(one.at)
+            return Unsupported(f"{where}: {reason}{self._place(one.at)}" if reason else f"{where}: {text}")
         if one.fault in (core.OUT_OF_BOUNDS, core.MISALIGNED):
             memory = one.m
             what = "out of bounds" if one.fault == core.OUT_OF_BOUNDS else "misaligned"
@@ -240,7 +249,11 @@ class KernelExecution:
 
     def _text(self, at: int) -> str:
         sass: Sass | None = self.code[at] if 0 <= at < len(self.code) else None
-        return f"text {at * 16:#06x}" if sass is None else f"text {sass}"
+        return f"text {f'{at * INSTRUCTION_BYTES:#06x}' if sass is None else sass}{self._place(at)}"
+
+    def _place(self, at: int) -> str:
+        place = self.source.trail(at * INSTRUCTION_BYTES)
+        return f" ({place})" if place else ""
 
 
 FAULTS = {

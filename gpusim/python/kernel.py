@@ -13,11 +13,15 @@ from gpusim.arguments import path, text
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
+from gpusim.execute.by_line import LineCounts, counts_by_line
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
+from gpusim.execute.counts_table import counts_table
 from gpusim.execute.image import image_of
+from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import Dim, KernelLaunch
 from gpusim.execute.run import KernelExecution
 from gpusim.lower.sass.cubin import Cubin, read_cubin
+from gpusim.lower.sass.lines import read_lines
 from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
@@ -42,6 +46,7 @@ class KernelRun:
         launch: Grid, block and dynamic shared memory.
         counts: Counts of each instruction.
         traced: The trace of the execution, from which ``time`` is simulated.
+        source: The source lines of its instructions.
     """
 
     kernel: str
@@ -49,6 +54,7 @@ class KernelRun:
     launch: KernelLaunch
     counts: KernelCounts
     traced: TracedExecution = field(repr=False)
+    source: KernelSource = field(default_factory=KernelSource, repr=False)
 
     @cached_property
     def time(self) -> OwnTime:
@@ -77,6 +83,11 @@ class KernelRun:
         return [row for row in self.counts.rows if row.issues]
 
     @property
+    def lines(self) -> tuple[LineCounts, ...]:
+        """The instructions that were issued, by source line."""
+        return counts_by_line(self.rows, self.source)
+
+    @property
     def issues(self) -> int:
         """Warp instructions that were executed."""
         return self.counts.total("issues")
@@ -100,21 +111,7 @@ class KernelRun:
         time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
         work = f"{self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts)"
         summary = f"{time}, {work}, {self.sectors} sectors"
-        return "\n".join([summary, _line("address", *NUMBERS, "SASS"), *map(_row, self.rows)])
-
-
-NUMBERS = ("issues", "lanes", "wavefronts", "ideal", "sectors", "ideal")
-
-
-def _row(row: InstructionCounts) -> str:
-    shared, sectors = (row.wavefronts, row.ideal_wavefronts), (row.sectors, row.ideal_sectors)
-    shown = [str(one or "") for one in (*shared, *sectors)]
-    return _line(f"{row.address:#06x}", str(row.issues), str(row.lanes), *shown, row.text)
-
-
-def _line(address: str, *cells: str) -> str:
-    *numbers, text = cells
-    return "  ".join([f"{address:>7}", *(f"{one:>10}" for one in numbers), text])
+        return "\n".join([summary, *counts_table(self.lines)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +123,13 @@ class BoundKernel:
         cubin: The kernel.
         machine: Machine that it was compiled for.
         launch: Grid, block and dynamic shared memory.
+        source: Its source lines.
     """
 
     cubin: Cubin = field(repr=False)
     machine: Machine = field(repr=False)
     launch: KernelLaunch
+    source: KernelSource = field(default_factory=KernelSource, repr=False)
 
     def __call__(self, *arguments: object) -> KernelRun:
         """
@@ -171,14 +170,14 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True)
+        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         try:
             count(counts, execution.rows, traced.run())
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced)
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +188,12 @@ class ReadyKernel:
     Attributes:
         cubin: Its machine code.
         machine: Machine that it was compiled for.
+        source: Its source lines.
     """
 
     cubin: Cubin = field(repr=False)
     machine: Machine = field(repr=False)
+    source: KernelSource = field(default_factory=KernelSource, repr=False)
 
     def __getitem__(self, launch: tuple[GridExtent, ...]) -> BoundKernel:
         """
@@ -212,7 +213,7 @@ class ReadyKernel:
             raise BadInput(
                 f"a CTA has at most {most} bytes of shared memory on {self.machine.name}, {needed} are asked for"
             )
-        return BoundKernel(self.cubin, self.machine, shape)
+        return BoundKernel(self.cubin, self.machine, shape, self.source)
 
 
 def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> ReadyKernel:
@@ -234,13 +235,14 @@ def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> R
     >>> run = halve[1, 32](x, 8)  # doctest: +SKIP
     """
     file, entry, chosen = path("source", source), text("entry", entry), load_machine(machine)
-    target = chosen.compute_capability
+    target, folder = chosen.compute_capability, file.parent
     if file.suffix == ".cu":
         file = _compiled(file, entry, target)
     found = read_user_kernel(file, entry)
     if found.architecture != target:
         raise BadInput(f"{file} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
-    return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen)
+    lines = KernelSource(read_lines(found.data, found.entry, found.file), folder)
+    return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen, lines)
 
 
 def _compiled(source: Path, entry: str, target: int) -> Path:

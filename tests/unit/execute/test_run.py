@@ -1,5 +1,7 @@
 """A launch that does not end well: what is said of it, and where."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from own.build import cubin_of
@@ -10,6 +12,13 @@ from gpusim.execute.image import image_of
 from gpusim.execute.launch import KernelLaunch
 from gpusim.execute.run import KernelExecution
 from gpusim.lower.sass.cubin import read_cubin
+
+CHECKS = (Path(__file__).parent / "data" / "checks.cu").read_text().splitlines()
+
+
+def line_of(text):
+    """The number of the first line of checks.cu that has a text."""
+    return next(number for number, line in enumerate(CHECKS, 1) if text in line)
 
 
 def saxpy(n, *, shift=0, threads=32):
@@ -71,3 +80,24 @@ def test_a_trace_that_is_full_is_read_and_goes_on():
     assert len(pieces) > 3
     assert sum(len(piece.steps) for piece in pieces) == whole.executed
     assert np.concatenate([piece.steps for piece in pieces])[0] == 0
+
+
+def test_errors_name_the_source_line_and_the_calls_that_it_is_inlined_at(checks):
+    """The kernel is a call of a template, copied(), in one line; its access is inlined there."""
+    with pytest.raises(CheckFailed) as plain:
+        checks("turned")[1, 128](np.zeros(100, np.float32), np.zeros(128, np.float32))
+    with pytest.raises(CheckFailed) as inlined:
+        checks("tallied_safe")[1, 128](np.zeros(100, np.int32), np.zeros(128, np.int32))
+
+    assert "LDG.E" in str(plain.value)
+    assert str(plain.value).endswith(f"(checks.cu:{line_of('s[threadIdx.x] = x[threadIdx.x];')})")
+    inner, outer = line_of("atomicAdd(&bins"), line_of("KERNEL tallied_safe")
+    assert str(inlined.value).endswith(f"(checks.cu:{inner}, inlined at checks.cu:{outer})")
+
+
+def test_warps_that_wait_for_ever_are_named_with_barrier_instruction_and_line(checks):
+    with pytest.raises(CheckFailed) as refused:
+        checks("never_met")[1, 64](np.zeros(64, np.float32))
+
+    assert "never_met: CTA (0, 0, 0): warps 0, 1 wait for ever at barrier 3 in text 0x" in str(refused.value)
+    assert str(refused.value).endswith(f"BAR.SYNC 0x3, 0x100 (checks.cu:{line_of('barrier.sync 3, 256')})")
