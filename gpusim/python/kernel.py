@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gpusim.arguments import path, text
+from gpusim.arguments import flag, path, text
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
 from gpusim.execute.by_line import LineCounts, counts_by_line
+from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings, SharedRace, UnwrittenRead
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
 from gpusim.execute.counts_table import counts_table
 from gpusim.execute.image import image_of
@@ -47,6 +48,7 @@ class KernelRun:
         counts: Counts of each instruction.
         traced: The trace of the execution, from which ``time`` is simulated.
         source: The source lines of its instructions.
+        findings: Races and unwritten reads of shared memory, and how many CTAs were examined.
     """
 
     kernel: str
@@ -55,6 +57,7 @@ class KernelRun:
     counts: KernelCounts
     traced: TracedExecution = field(repr=False)
     source: KernelSource = field(default_factory=KernelSource, repr=False)
+    findings: MemoryFindings = field(default_factory=MemoryFindings, repr=False)
 
     @cached_property
     def time(self) -> OwnTime:
@@ -88,6 +91,16 @@ class KernelRun:
         return counts_by_line(self.rows, self.source)
 
     @property
+    def races(self) -> tuple[SharedRace, ...]:
+        """Pairs of instructions that access shared memory in no order that the kernel makes sure of."""
+        return self.findings.races
+
+    @property
+    def unwritten_reads(self) -> tuple[UnwrittenRead, ...]:
+        """Instructions that read shared memory that no thread of the CTA has written."""
+        return self.findings.unwritten_reads
+
+    @property
     def issues(self) -> int:
         """Warp instructions that were executed."""
         return self.counts.total("issues")
@@ -111,7 +124,8 @@ class KernelRun:
         time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
         work = f"{self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts)"
         summary = f"{time}, {work}, {self.sectors} sectors"
-        return "\n".join([summary, *counts_table(self.lines)])
+        found = str(self.findings)
+        return "\n".join([summary, *([found] if found else []), *counts_table(self.lines)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +145,21 @@ class BoundKernel:
     launch: KernelLaunch
     source: KernelSource = field(default_factory=KernelSource, repr=False)
 
-    def __call__(self, *arguments: object) -> KernelRun:
+    def __call__(self, *arguments: object, check_every_cta: bool = False) -> KernelRun:
         """
         Execute the kernel on numpy arrays and numbers; arrays have what it wrote afterwards.
 
         Args:
             arguments: In the order of the kernel's signature: arrays for pointers; numbers, which take the parameter's
                 size: a float is an f32 or f64, an int an integer; or numpy scalars.
+            check_every_cta: Look for races and unwritten reads of shared memory in all CTAs, not in at most eight.
 
         Raises:
             BadInput: The arguments are not those of the signature, or an array cannot be written back.
             CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
             Unsupported: An instruction that is reached is not executed.
         """
+        every_cta = flag("check_every_cta", check_every_cta)
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
@@ -172,12 +188,14 @@ class BoundKernel:
         ]
         execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
+        check = MemoryCheck(execution, every_cta=every_cta)
         try:
-            count(counts, execution.rows, traced.run())
+            count(counts, execution.rows, check.watch(traced.run()))
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source)
+        findings = check.findings()
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, findings)
 
 
 @dataclass(frozen=True, slots=True)

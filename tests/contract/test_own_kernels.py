@@ -1,5 +1,5 @@
 """
-Own kernels are executed from their machine code, for every target, and write what numpy says.
+Own kernels are executed from their machine code, for every target, and write what numpy says; no warps of them race.
 
 The sources are tests/own/kernels, the machine code that of nvcc, kept in tests/own/cubins.
 """
@@ -12,6 +12,7 @@ from own.build import TARGETS, cubin_of
 
 from gpusim.compiled.choice import asked_for
 from gpusim.errors import Unsupported
+from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings
 from gpusim.execute.image import image_of
 from gpusim.execute.launch import KernelLaunch
 from gpusim.execute.run import KernelExecution
@@ -28,16 +29,21 @@ EVERY = [(kernel, target) for target in TARGETS for kernel in OWN_KERNELS if ker
 FEW = ("saxpy", "divide", "sgemm_shared", "reduce_shuffle_float", "transpose_padded", "named_barriers", "interpreter")
 
 
+UNCHECKED = {"named_barriers": "the number or count of a barrier is in a register"}
+"""Kernels whose warps have an order that cannot be told."""
+
+
 class Written(NamedTuple):
-    """The arguments of a launch, the arrays after it, and the warp instructions that it took."""
+    """The arguments of a launch, the arrays after it, the warp instructions that it took, and what checks found."""
 
     given: dict[str, Any]
     arrays: dict[str, Any]
     instructions: int
+    findings: MemoryFindings | None
 
 
-def executed(kernel: OwnKernel, target: int) -> Written:
-    """Execute the small launch of a kernel."""
+def executed(kernel: OwnKernel, target: int, *, checks: bool = False) -> Written:
+    """Execute the small launch of a kernel, and check its shared memory or not."""
     launch = kernel.launch("small")
     given = make_arguments(launch)
     arrays = [(name, value) for name, value in given.items() if isinstance(value, np.ndarray)]
@@ -45,13 +51,15 @@ def executed(kernel: OwnKernel, target: int) -> Written:
     addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
     values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
     cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
-    execution = KernelExecution(cubin, KernelLaunch(launch.grid, launch.block, launch.shared_bytes), values, image)
-    list(execution.run())
+    shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
+    execution = KernelExecution(cubin, shape, values, image, keeps=checks)
+    check = MemoryCheck(execution, every_cta=True) if checks else None
+    list(check.watch(execution.run()) if check else execution.run())
     after = {
         name: image.bytes_of(number).view(value.dtype).reshape(value.shape)
         for number, (name, value) in enumerate(arrays)
     }
-    return Written(given, after, execution.executed)
+    return Written(given, after, execution.executed, check and check.findings())
 
 
 @pytest.mark.compiled
@@ -67,6 +75,17 @@ def test_a_kernel_writes_what_numpy_says(kernel, target):
     agreement = compare(kernel, written.given, written.arrays)
     assert agreement.elements > 0
     assert agreement.wrong == 0, agreement
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("kernel", "target"), EVERY, ids=[f"{one.name}-sm_{target}" for one, target in EVERY])
+def test_no_warps_race_and_nothing_is_read_unwritten(kernel, target):
+    found = executed(kernel, target, checks=True).findings
+
+    assert found is not None
+    assert str(found) == "" or kernel.name in UNCHECKED
+    assert (found.unchecked is None) == (kernel.name not in UNCHECKED)
+    assert UNCHECKED.get(kernel.name, "") in str(found)
 
 
 @pytest.mark.compiled

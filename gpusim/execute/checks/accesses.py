@@ -1,0 +1,159 @@
+"""Collects a CTA's accesses of shared memory from its trace, and when each asynchronous copy is complete."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.execute.checks.instructions import (
+    AWAITS,
+    COMMITS,
+    MEETS,
+    NO_ACCESS,
+    NOTHING,
+    SharedInstructions,
+)
+from gpusim.execute.core import constants as core
+from gpusim.execute.run import ExecutedSteps
+from gpusim.schedule.happens_before import NEVER_COMPLETE
+from gpusim.schedule.warp_events import Arrive, Effect, Sync
+from gpusim.units import WARP_SIZE
+
+LANE_BITS, ROW_BITS = 5, 35
+"""Bits of an entry below its granule: the row of the access, and the lane."""
+
+ROW_MASK: Final = (1 << ROW_BITS) - 1
+
+
+class SharedRows(NamedTuple):
+    """
+    Accesses of shared memory, one row for each warp instruction, in the order of execution.
+
+    Attributes:
+        step: Step of the CTA that made the access.
+        instruction, warp: Number of its instruction, and its warp.
+    """
+
+    step: IntArray
+    instruction: IntArray
+    warp: IntArray
+
+
+@dataclass(slots=True)
+class CtaAccesses:
+    """
+    What a CTA has done with shared memory so far.
+
+    Attributes:
+        instructions: The kernel's instructions.
+        warps: Warps of the CTA.
+        steps: Steps that were taken.
+        examined: Rows that were examined before, and are kept to be compared with later ones.
+        rows: The accesses.
+        entries: For each granule that a lane accesses: the granule, the access's row and the lane, in one integer.
+        entry_count: Number of entries.
+    """
+
+    instructions: SharedInstructions
+    warps: int
+    steps: int = 0
+    examined: int = 0
+    rows: list[SharedRows] = field(default_factory=list)
+    entries: list[IntArray] = field(default_factory=list)
+    entry_count: int = 0
+    _orders: list[IntArray] = field(default_factory=list)
+    _row_count: int = 0
+
+    def take(self, piece: ExecutedSteps) -> None:
+        """Add a piece of the trace."""
+        known = self.instructions
+        ordering = np.flatnonzero((known.role[piece.steps] != NOTHING) & (piece.lanes != 0))
+        if len(ordering):
+            self._orders.append(np.stack([piece.warps[ordering], ordering + self.steps, piece.steps[ordering]]))
+        made = piece.steps[piece.accesses]
+        chosen = known.effect[made] != NO_ACCESS
+        copies = known.copies[made]
+        if copies.any():
+            second = np.append(False, piece.accesses[1:] == piece.accesses[:-1])
+            chosen &= second | ~copies
+        if chosen.any():
+            step, made = piece.accesses[chosen], made[chosen]
+            self._add_entries(made, piece.lanes[step], piece.addresses[chosen])
+            self.rows.append(SharedRows(step + self.steps, made, piece.warps[step]))
+            self._row_count += len(step)
+        self.steps += len(piece.steps)
+
+    def _add_entries(self, made: IntArray, lanes: IntArray, addresses: IntArray) -> None:
+        known, size = self.instructions, self.instructions.size[made]
+        matrix = known.lanes[made]
+        mask = np.where(matrix != core.ALL, matrix, lanes)
+        active: BoolArray = (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        generic = known.generic[made]
+        if generic.any():
+            active &= ~generic[:, None] | (addresses >> 32 == core.SHARED_WINDOW)
+            addresses = addresses & core.ALL
+        row = np.arange(self._row_count, self._row_count + len(made)) << LANE_BITS
+        entries = (addresses // known.granule << ROW_BITS + LANE_BITS) + row[:, None] + np.arange(WARP_SIZE)
+        for one in np.unique(size):
+            found = entries[(size == one)[:, None] & active]
+            for word in range(one // known.granule):
+                self.entries.append(found + (word << ROW_BITS + LANE_BITS))
+                self.entry_count += len(found)
+
+    def barriers(self) -> tuple[bytes, list[list[Arrive | Sync | None]]]:
+        """Return the events of each warp at barriers, and what tells them from other CTAs' events."""
+        warp, _, instruction = self._of(MEETS)
+        events: list[list[Arrive | Sync | None]] = [[] for _ in range(self.warps)]
+        for one, at in zip(warp.tolist(), instruction.tolist(), strict=True):
+            events[one].append(self.instructions.barriers[at])
+        return warp.tobytes() + instruction.tobytes(), events
+
+    def segments(self, warp: IntArray, step: IntArray) -> IntArray:
+        """Return how many barriers each warp met before a step; a step behind all is ``NEVER_COMPLETE``."""
+        return self._before(self._of(MEETS), warp, step)
+
+    def ends(self, rows: SharedRows) -> IntArray:
+        """Return the step by which each access is complete; an asynchronous copy is by the wait that covers it."""
+        ends = rows.step.copy()
+        copied = np.flatnonzero(self.instructions.effect[rows.instruction] == Effect.ASYNC_WRITE)
+        if not len(copied):
+            return ends
+        commits, waits = self._of(COMMITS), self._of(AWAITS)
+        done = self._before(commits, waits[0], waits[1]) - self.instructions.pending[waits[2]]
+        group = self._before(commits, rows.warp[copied], rows.step[copied])
+        for warp in np.unique(rows.warp[copied]):
+            own, here = rows.warp[copied] == warp, waits[0] == warp
+            complete = np.maximum.accumulate(done[here])
+            steps = np.append(waits[1][here], NEVER_COMPLETE)
+            ends[copied[own]] = steps[np.searchsorted(complete, group[own], side="right")]
+        return ends
+
+    def keep(self, entries: IntArray) -> None:
+        """Forget all accesses but those of some entries."""
+        rows = joined(self.rows)
+        used, place = np.unique(entries >> LANE_BITS & ROW_MASK, return_inverse=True)
+        row_part = ROW_MASK << LANE_BITS
+        self.entries = [(entries & ~row_part) | place << LANE_BITS]
+        self.rows = [SharedRows(*(column[used] for column in rows))]
+        self.examined = self._row_count = len(used)
+        self.entry_count = len(entries)
+
+    def _of(self, role: int) -> IntArray:
+        """Return warp, step and instruction of all steps of a role, by warp and step."""
+        found = np.concatenate([np.zeros((3, 0), np.int64), *self._orders], axis=1)
+        found = found[:, self.instructions.role[found[2]] == role]
+        return found[:, np.argsort(found[0], kind="stable")]
+
+    @staticmethod
+    def _before(events: IntArray, warp: IntArray, step: IntArray) -> IntArray:
+        """Return how many events of each warp come before a step of it."""
+        keys, first = events[0] * NEVER_COMPLETE * 2 + events[1], warp * NEVER_COMPLETE * 2
+        return np.searchsorted(keys, first + step) - np.searchsorted(keys, first)
+
+
+def joined(rows: Sequence[SharedRows]) -> SharedRows:
+    """Return rows as one."""
+    empty = SharedRows(*np.zeros((3, 0), np.int64))
+    return SharedRows(*(np.concatenate(column) for column in zip(empty, *rows, strict=True)))

@@ -1,0 +1,282 @@
+"""Checks the shared memory of a launch while it executes; what was found, with instructions and source lines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusim.arrays import IntArray
+from gpusim.execute.checks.accesses import CtaAccesses, SharedRows, joined
+from gpusim.execute.checks.instructions import NO_ACCESS, shared_instructions
+from gpusim.execute.checks.order import UnknownOrder, WarpOrder, warp_order
+from gpusim.execute.checks.pairs import (
+    AccessColumns,
+    entries_to_keep,
+    find_pairs,
+    granules_of,
+    lanes_of,
+    rows_of_entries,
+)
+from gpusim.execute.launch import Dim
+from gpusim.execute.run import ExecutedSteps, KernelExecution
+from gpusim.lower.stream import INSTRUCTION_BYTES
+from gpusim.schedule.happens_before import NEVER_COMPLETE
+from gpusim.schedule.warp_events import Effect
+from gpusim.units import WARP_SIZE
+
+ENTRIES_AT_ONCE: Final = 1 << 22
+"""Accesses of single lanes after which those of a CTA are examined, and most are forgotten."""
+
+EXAMINED_CTAS: Final = 8
+"""CTAs that are examined unless all are, from the first to the last, evenly spread."""
+
+VERBS: Final = {
+    Effect.READ: "reads",
+    Effect.WRITE: "writes",
+    Effect.ASYNC_WRITE: "copies to",
+    Effect.ATOMIC: "updates",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAccess:
+    """
+    An access of shared memory by one thread.
+
+    Attributes:
+        effect: What it does.
+        warp, thread: The warp, and the thread's number in the CTA.
+        address: Byte address of the instruction in the kernel's text.
+        text: The instruction, as a disassembler writes it.
+        place: Its source line and the calls that it is inlined at: "k.cu:3". Empty if that is not known.
+    """
+
+    effect: Effect
+    warp: int
+    thread: int
+    address: int
+    text: str
+    place: str
+
+    def __str__(self) -> str:
+        who = f"warp {self.warp}, thread {self.thread} {VERBS[self.effect]} it"
+        return f"{who} in text {self.address:#06x} {self.text}{f' ({self.place})' if self.place else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRace:
+    """
+    Two instructions that access a byte of shared memory in no order that the kernel makes sure of.
+
+    Attributes:
+        kernel: Name of the kernel.
+        cta: blockIdx of the first CTA in which they race.
+        byte: Byte address in shared memory of an example.
+        first, second: The two accesses of the example, in the order in which gpusim executed them.
+        ctas: CTAs in which they race.
+    """
+
+    kernel: str
+    cta: Dim
+    byte: int
+    first: CheckedAccess
+    second: CheckedAccess
+    ctas: int
+
+    def __str__(self) -> str:
+        missing = "no barrier lies"
+        if self.first.effect is Effect.ASYNC_WRITE:
+            alone = self.first.warp == self.second.warp
+            missing = "no wait for the copy lies" if alone else "no wait for the copy with a barrier behind it lies"
+        return (
+            f"{self.kernel}: CTA {self.cta}: race at shared address {self.byte:#x}: {self.first}, {self.second}, and"
+            f" {missing} between"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnwrittenRead:
+    """
+    An instruction that reads a byte of shared memory that no thread has written.
+
+    Attributes:
+        kernel: Name of the kernel.
+        cta: blockIdx of the first CTA in which it does.
+        byte: Byte address in shared memory of an example.
+        access: The access of the example.
+        ctas: CTAs in which it does.
+    """
+
+    kernel: str
+    cta: Dim
+    byte: int
+    access: CheckedAccess
+    ctas: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel}: CTA {self.cta}: nobody wrote shared address {self.byte:#x}: {self.access}"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFindings:
+    """
+    What a launch did wrong with shared memory.
+
+    Attributes:
+        races: Pairs of instructions that race, by their addresses.
+        unwritten_reads: Instructions that read what nobody wrote, by their addresses. Those that race are left out,
+            because what they read may be written later.
+        ctas: CTAs that were examined.
+        unchecked: Why the examination of a CTA was given up; None if none was.
+    """
+
+    races: tuple[SharedRace, ...] = ()
+    unwritten_reads: tuple[UnwrittenRead, ...] = ()
+    ctas: int = 0
+    unchecked: str | None = None
+
+    def __str__(self) -> str:
+        given_up = [f"races were not looked for in {self.unchecked}"] if self.unchecked else []
+        return "\n".join([*map(str, self.races), *map(str, self.unwritten_reads), *given_up])
+
+
+@dataclass(slots=True)
+class _Example:
+    """An example of what was found: CTA, byte, and the instruction, warp, lane of each access."""
+
+    cta: int
+    byte: int
+    accesses: tuple[tuple[int, int, int], ...]
+    ctas: int = 1
+    last: int = 0
+
+
+class MemoryCheck:
+    """A check of a launch. It takes the trace, piece by piece."""
+
+    def __init__(self, execution: KernelExecution, *, every_cta: bool = False) -> None:
+        """
+        Prepare the check.
+
+        Args:
+            execution: The launch.
+            every_cta: Examine all CTAs, not ``EXAMINED_CTAS`` alone.
+        """
+        self.execution = execution
+        self.instructions = shared_instructions(execution.rows, execution.code)
+        ctas = execution.launch.ctas
+        chosen = range(ctas) if every_cta else np.linspace(0, ctas - 1, min(ctas, EXAMINED_CTAS)).astype(int).tolist()
+        self._chosen = frozenset(chosen if (self.instructions.effect != NO_ACCESS).any() else ())
+        self._cta = -1
+        self._accesses = self._new()
+        self._orders: dict[bytes, WarpOrder] = {}
+        self._races: dict[tuple[int, ...], _Example] = {}
+        self._unwritten: dict[tuple[int, ...], _Example] = {}
+        self._unchecked: str | None = None
+
+    def watch(self, pieces: Iterable[ExecutedSteps]) -> Iterator[ExecutedSteps]:
+        """Yield pieces of a trace, and examine them."""
+        for piece in pieces:
+            if piece.cta in self._chosen:
+                self._take(piece)
+            yield piece
+        self._examine()
+
+    def findings(self) -> MemoryFindings:
+        """Return what was found so far."""
+        kernel, ctaid = self.execution.cubin.kernel, self.execution.launch.ctaid
+        races = [
+            SharedRace(
+                kernel, ctaid(one.cta), one.byte, self._access(one.accesses[0]), self._access(one.accesses[1]), one.ctas
+            )
+            for _, one in sorted(self._races.items())
+        ]
+        racing = {instruction for pair in self._races for instruction in pair}
+        reads = [
+            UnwrittenRead(kernel, ctaid(one.cta), one.byte, self._access(one.accesses[0]), one.ctas)
+            for key, one in sorted(self._unwritten.items())
+            if key[0] not in racing
+        ]
+        return MemoryFindings(tuple(races), tuple(reads), len(self._chosen), self._unchecked)
+
+    def _new(self) -> CtaAccesses:
+        return CtaAccesses(self.instructions, self.execution.launch.warps)
+
+    def _take(self, piece: ExecutedSteps) -> None:
+        if piece.cta != self._cta:
+            self._examine()
+            self._cta, self._accesses = piece.cta, self._new()
+        self._accesses.take(piece)
+        if self._accesses.entry_count > ENTRIES_AT_ONCE:
+            self._examine(goes_on=True)
+
+    def _examine(self, *, goes_on: bool = False) -> None:
+        """Examine the accesses of the CTA so far; if it goes on, keep those that later ones are compared with."""
+        held = self._accesses
+        if not held.entry_count:
+            return
+        rows = joined(held.rows)
+        try:
+            columns = self._columns(held, rows)
+        except UnknownOrder as error:
+            self._unchecked = f"CTA {self.execution.launch.ctaid(self._cta)}: {error}"
+            held.keep(np.zeros(0, np.int64))
+            return
+        entries = np.concatenate(held.entries)
+        found = find_pairs(entries, columns)
+        self._note(self._races, rows, found.first, found.second)
+        self._note(self._unwritten, rows, found.unwritten[rows_of_entries(found.unwritten) >= held.examined])
+        if goes_on:
+            held.keep(entries_to_keep(entries, columns))
+
+    def _columns(self, held: CtaAccesses, rows: SharedRows) -> AccessColumns:
+        key, events = held.barriers()
+        if key not in self._orders:
+            self._orders[key] = warp_order(events)
+        order = self._orders[key]
+        end = held.ends(rows)
+        segment = held.segments(rows.warp, rows.step)
+        end_segment = np.where(end == NEVER_COMPLETE, end, held.segments(rows.warp, end))
+        return AccessColumns(
+            self.instructions.effect[rows.instruction],
+            rows.warp,
+            rows.step,
+            end,
+            end_segment,
+            order.rows(rows.warp, segment),
+            order.clocks,
+        )
+
+    def _note(self, known: dict[tuple[int, ...], _Example], rows: SharedRows, *entries: IntArray) -> None:
+        """Note an example of each new combination of instructions."""
+        if not len(entries[0]):
+            return
+        made = np.sort(np.stack([rows.instruction[rows_of_entries(one)] for one in entries]), axis=0)
+        codes = made[0] * len(self.execution.code) + made[-1]
+        for place in np.unique(codes, return_index=True)[1].tolist():
+            key = tuple(made[:, place].tolist())
+            if key not in known:
+                byte = int(granules_of(entries[0])[place]) * self.instructions.granule
+                known[key] = _Example(self._cta, byte, tuple(self._told(rows, int(one[place])) for one in entries))
+            elif known[key].last != self._cta:
+                known[key].ctas += 1
+            known[key].last = self._cta
+
+    @staticmethod
+    def _told(rows: SharedRows, entry: int) -> tuple[int, int, int]:
+        one = np.array(entry)
+        row = int(rows_of_entries(one))
+        return int(rows.instruction[row]), int(rows.warp[row]), int(lanes_of(one))
+
+    def _access(self, told: Sequence[int]) -> CheckedAccess:
+        instruction, warp, lane = told
+        sass, address = self.execution.code[instruction], instruction * INSTRUCTION_BYTES
+        return CheckedAccess(
+            Effect(int(self.instructions.effect[instruction])),
+            warp,
+            warp * WARP_SIZE + lane,
+            address,
+            "" if sass is None else sass.text,
+            self.execution.source.trail(address),
+        )

@@ -1,0 +1,162 @@
+"""
+Finds accesses of a CTA's shared memory that race, and reads of granules that nobody wrote.
+
+Accesses of one granule are compared in the order of execution, each with the nearest one before and behind it of every
+kind that it could race with. Execution is one of the orders that the barriers allow, so of an access that races, at
+least the first race in its granule is found.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.execute.checks.accesses import LANE_BITS, ROW_BITS, ROW_MASK
+from gpusim.schedule.warp_events import Effect
+from gpusim.units import WARP_SIZE
+
+READS, WRITES, UPDATES = range(3)
+"""Kinds of access: an asynchronous copy writes, an atomic operation updates."""
+
+KIND_OF_EFFECT: Final = np.array([{Effect.READ: READS, Effect.ATOMIC: UPDATES}.get(one, WRITES) for one in Effect])
+
+RIVALS: Final = ((WRITES, READS), (READS, WRITES), (WRITES, WRITES), *((UPDATES, one) for one in (READS, WRITES)))
+MORE_RIVALS: Final = ((READS, UPDATES), (WRITES, UPDATES))
+"""Kinds that race with each other. Reads do not, nor do atomic operations."""
+
+
+class AccessColumns(NamedTuple):
+    """
+    Accesses of a CTA, one entry for each row.
+
+    Attributes:
+        effect: What it does, an ``Effect``.
+        warp, step: Its warp, and its step among those of the CTA.
+        end: Step by which it is complete.
+        end_segment: Barriers that the warp met before that step.
+        clock: Row of ``clocks``.
+        clocks: Segments of each warp that have happened before.
+    """
+
+    effect: IntArray
+    warp: IntArray
+    step: IntArray
+    end: IntArray
+    end_segment: IntArray
+    clock: IntArray
+    clocks: IntArray
+
+    def race(self, first: IntArray, second: IntArray) -> BoolArray:
+        """Return for pairs of accesses, the first executed before the second, whether they are unordered."""
+        warp, other = self.warp[first], self.warp[second]
+        apart = self.end_segment[first] >= self.clocks[self.clock[second], warp]
+        return np.where(warp == other, self.end[first] > self.step[second], apart)
+
+
+class FoundPairs(NamedTuple):
+    """
+    What was found. Entries have granule, row and lane in one integer.
+
+    Attributes:
+        first, second: Entries that race.
+        unwritten: Entries that read what nobody wrote before.
+    """
+
+    first: IntArray
+    second: IntArray
+    unwritten: IntArray
+
+
+def rows_of_entries(entries: IntArray) -> IntArray:
+    """Return the row of each entry."""
+    return entries >> LANE_BITS & ROW_MASK
+
+
+def granules_of(entries: IntArray) -> IntArray:
+    """Return the granule of each entry."""
+    return entries >> ROW_BITS + LANE_BITS
+
+
+def lanes_of(entries: IntArray) -> IntArray:
+    """Return the lane of each entry."""
+    return entries & WARP_SIZE - 1
+
+
+def find_pairs(entries: IntArray, accesses: AccessColumns) -> FoundPairs:
+    """
+    Find the pairs that race, and what is read unwritten.
+
+    Args:
+        entries: Granule, row and lane of each access of a lane, in one integer; in any order.
+        accesses: The rows.
+    """
+    entries = np.sort(entries)
+    rows = rows_of_entries(entries)
+    near = _Neighbours(entries, KIND_OF_EFFECT[accesses.effect[rows]])
+    first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for one, other in (*RIVALS, *MORE_RIVALS):
+        if one in near.kinds and other in near.kinds:
+            for before, behind in (near.last(one, other), near.following(one, other)):
+                racing = accesses.race(rows[before], rows[behind])
+                first.append(entries[before[racing]])
+                second.append(entries[behind[racing]])
+    return FoundPairs(np.concatenate(first), np.concatenate(second), entries[_unwritten(near)])
+
+
+def entries_to_keep(entries: IntArray, accesses: AccessColumns) -> IntArray:
+    """Return the entries that later accesses need: each granule's last write, each warp's last accesses behind it."""
+    entries = np.sort(entries)
+    rows = rows_of_entries(entries)
+    near = _Neighbours(entries, KIND_OF_EFFECT[accesses.effect[rows]])
+    last_write = np.where(near.kind[near.end] == WRITES, near.end, near.last_of(WRITES)[near.end])
+    alive = np.flatnonzero(near.places >= last_write)
+    codes = (granules_of(entries[alive]) * len(KIND_OF_EFFECT) + near.kind[alive]) * WARP_SIZE + accesses.warp[
+        rows[alive]
+    ]
+    _, from_behind = np.unique(codes[::-1], return_index=True)
+    return entries[np.sort(alive[::-1][from_behind])]
+
+
+class _Neighbours:
+    """The nearest entries of each kind, of entries that are sorted by granule and time."""
+
+    def __init__(self, entries: IntArray, kind: IntArray) -> None:
+        self.kind, self.kinds = kind, set(np.unique(kind).tolist())
+        granule = granules_of(entries)
+        self.places = np.arange(len(entries))
+        new = np.append(True, granule[1:] != granule[:-1])[: len(entries)]
+        self.begin = np.maximum.accumulate(np.where(new, self.places, 0))
+        ends = np.append(new[1:], True)[: len(entries)]
+        self.end = np.minimum.accumulate(np.where(ends, self.places, len(entries))[::-1])[::-1]
+        self._last: dict[int, IntArray] = {}
+
+    def last_of(self, kind: int) -> IntArray:
+        """Return for each place that of the last entry of a kind before it; one before ``begin`` if there is none."""
+        if kind not in self._last:
+            here = np.where(self.kind == kind, self.places, -1)
+            self._last[kind] = np.append(-1, np.maximum.accumulate(here))[: len(here)]
+        return self._last[kind]
+
+    def last(self, one: int, other: int) -> tuple[IntArray, IntArray]:
+        """Return pairs: the last of one kind before each of another."""
+        behind = np.flatnonzero(self.kind == other)
+        before = self.last_of(one)[behind]
+        there = before >= self.begin[behind]
+        return before[there], behind[there]
+
+    def following(self, one: int, other: int) -> tuple[IntArray, IntArray]:
+        """Return pairs: each of one kind, and the first of another behind it."""
+        before, behind = np.flatnonzero(self.kind == one), np.flatnonzero(self.kind == other)
+        place = np.searchsorted(behind, before, side="right")
+        behind = np.append(behind, len(self.kind))[place]
+        there = behind <= self.end[before]
+        return before[there], behind[there]
+
+
+def _unwritten(near: _Neighbours) -> IntArray:
+    """Return the places of reads of what nobody wrote before."""
+    reads = np.flatnonzero(near.kind != WRITES)
+    written = np.zeros(len(reads), np.bool_)
+    for kind in near.kinds & {WRITES, UPDATES}:
+        written |= near.last_of(kind)[reads] >= near.begin[reads]
+    return reads[~written]
