@@ -15,6 +15,7 @@ from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
 from gpusim.execute.by_line import LineCounts, counts_by_line
 from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings, SharedRace, UnwrittenRead
+from gpusim.execute.conflicts import ConflictExample, KeptAccesses, conflict_lines
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
 from gpusim.execute.counts_table import counts_table
 from gpusim.execute.image import image_of
@@ -49,6 +50,7 @@ class KernelRun:
         traced: The trace of the execution, from which ``time`` is simulated.
         source: The source lines of its instructions.
         findings: Races and unwritten reads of shared memory, and how many CTAs were examined.
+        kept: Some accesses of shared memory, of which ``conflict_examples`` are the worst.
     """
 
     kernel: str
@@ -58,6 +60,7 @@ class KernelRun:
     traced: TracedExecution = field(repr=False)
     source: KernelSource = field(default_factory=KernelSource, repr=False)
     findings: MemoryFindings = field(default_factory=MemoryFindings, repr=False)
+    kept: KeptAccesses | None = field(default=None, repr=False)
 
     @cached_property
     def time(self) -> OwnTime:
@@ -89,6 +92,11 @@ class KernelRun:
     def lines(self) -> tuple[LineCounts, ...]:
         """The instructions that were issued, by source line."""
         return counts_by_line(self.rows, self.source)
+
+    @cached_property
+    def conflict_examples(self) -> tuple[ConflictExample, ...]:
+        """The worst access of each instruction that has bank conflicts, the instruction with the most first."""
+        return self.kept.examples(self.counts) if self.kept else ()
 
     @property
     def races(self) -> tuple[SharedRace, ...]:
@@ -124,8 +132,8 @@ class KernelRun:
         time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
         work = f"{self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts)"
         summary = f"{time}, {work}, {self.sectors} sectors"
-        found = str(self.findings)
-        return "\n".join([summary, *([found] if found else []), *counts_table(self.lines)])
+        found = [*str(self.findings).splitlines(), *conflict_lines(self.conflict_examples)]
+        return "\n".join([summary, *found, *counts_table(self.lines)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +197,22 @@ class BoundKernel:
         execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         check = MemoryCheck(execution, every_cta=every_cta)
+        kept = KeptAccesses(execution, check.instructions)
         try:
-            count(counts, execution.rows, check.watch(traced.run()))
+            count(counts, execution.rows, kept.watch(check.watch(traced.run())))
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-        findings = check.findings()
-        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, findings)
+        return KernelRun(
+            self.cubin.kernel,
+            self.machine.name,
+            self.launch,
+            counts,
+            traced,
+            self.source,
+            check.findings(),
+            kept,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,8 +87,7 @@ class CtaAccesses:
 
     def _add_entries(self, made: IntArray, lanes: IntArray, addresses: IntArray) -> None:
         known, size = self.instructions, self.instructions.size[made]
-        matrix = known.lanes[made]
-        mask = np.where(matrix != core.ALL, matrix, lanes)
+        mask = np.where(known.matrix[made], known.lanes[made], lanes)
         active: BoolArray = (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
         generic = known.generic[made]
         if generic.any():

@@ -40,7 +40,8 @@ class SharedInstructions:
     Attributes:
         effect: Effect on shared memory, or ``NO_ACCESS``.
         size: Bytes that a lane accesses.
-        lanes: Lanes that give an address, as a mask; ldmatrix takes them whatever lanes execute it.
+        matrix: Whether it is an ldmatrix.
+        lanes: Lanes that give an address, as a mask: those of an ldmatrix do whether they execute it or not.
         generic: Whether the address may be one of another memory.
         copies: Whether the access leaves two rows of addresses, the second in shared memory.
         role: Role in the order of warps.
@@ -51,6 +52,7 @@ class SharedInstructions:
 
     effect: IntArray
     size: IntArray
+    matrix: BoolArray
     lanes: IntArray
     generic: BoolArray
     copies: BoolArray
@@ -88,7 +90,7 @@ def shared_instructions(rows: IntArray, code: Sequence[Sass | None]) -> SharedIn
     barriers = {int(at): _barrier(table[at]) for at in np.flatnonzero(role == MEETS)}
     used = size[effect != NO_ACCESS]
     return SharedInstructions(
-        effect, size, lanes, generic, copies, role, pending, barriers, int(used.min()) if len(used) else 1
+        effect, size, matrix, lanes, generic, copies, role, pending, barriers, int(used.min()) if len(used) else 1
     )
 
 

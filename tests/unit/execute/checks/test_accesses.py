@@ -14,6 +14,7 @@ STORE, COPY, COMMIT, WAIT, BARRIER, LOAD = range(6)
 KERNEL = SharedInstructions(
     effect=np.array([Effect.WRITE, Effect.ASYNC_WRITE, *[NO_ACCESS] * 3, Effect.READ]),
     size=np.array([8, 4, 0, 0, 0, 4]),
+    matrix=np.zeros(6, np.bool_),
     lanes=np.full(6, core.ALL),
     generic=np.array([False] * 5 + [True]),
     copies=np.array([False, True] + [False] * 4),
@@ -26,7 +27,8 @@ NONE = np.zeros((0, 32), np.int64)
 
 
 def piece(steps, lanes, warps, accesses=(), addresses=NONE):
-    return ExecutedSteps(0, *(np.array(one, np.int64) for one in (steps, lanes, warps, accesses, addresses)))
+    arrays = (np.array(one, np.int64) for one in (steps, lanes, warps, accesses, addresses))
+    return ExecutedSteps(0, *arrays, lowest=np.zeros(len(accesses), np.int64), hashes=np.zeros(len(accesses), np.int64))
 
 
 def at(*addresses):
