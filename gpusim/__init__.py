@@ -33,6 +33,7 @@ _HOMES = {
     "shared_layout": "gpusim.layout.named",
     "simulate": "gpusim.python.simulate",
     "sweep": "gpusim.verbs.sweep",
+    "triton": "gpusim.python.triton",
     "tune": "gpusim.verbs.tune",
     "verify": "gpusim.python.verify",
 }

@@ -17,6 +17,7 @@ from gpusim.python.kernel import kernel as kernel
 from gpusim.python.run import Run as Run
 from gpusim.python.run import read_run as read_run
 from gpusim.python.simulate import simulate as simulate
+from gpusim.python.triton import triton as triton
 from gpusim.python.verify import verify as verify
 from gpusim.results.result import Result as Result
 from gpusim.scenario.catalogue import scenario_names as scenario_names

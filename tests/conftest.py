@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +22,9 @@ from gpusim.sim.core.engine import engine
 
 # As `gpusim` itself has it: rows have no cycles of references, of which the collector would look for again and again.
 gc.set_threshold(400_000)
+
+# Compilers of Python that are libraries, not commands.
+COMPILING_LIBRARIES = ("cupy", "numba.cuda", "triton")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
@@ -43,7 +47,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(f"needs the compiled core ({engine().why})")
     for marker in item.iter_markers("compiler"):
         (name,) = marker.args
-        if shutil.which(name) is None:
+        if (find_spec(name) if name in COMPILING_LIBRARIES else shutil.which(name)) is None:
             pytest.skip(f"needs {name}")
 
 

@@ -43,6 +43,16 @@ ACCESSES = (("load", "16B"),)
 TILE = shared_layout("row_major", 16, 64, 64, 1)
 LANES = (rows_access("load", "load", 16, TILE, contiguous=0, strided=0),)
 
+
+class LikeTriton:
+    """What gpusim asks of a function of Triton before it is launched."""
+
+    arg_names = ("x",)
+
+    def run(self):
+        raise AssertionError
+
+
 RIGHT = {
     "compare": ((DATA, DATA), {"exact": None, "stream": "estimated"}),
     "describe_layout": (
@@ -100,6 +110,7 @@ RIGHT = {
             "progress": None,
         },
     ),
+    "triton": ((), {"function": LikeTriton(), "machine": "a100", "types": {"x": "bf16"}}),
     "tune": (
         (),
         {

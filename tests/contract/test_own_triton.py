@@ -1,0 +1,63 @@
+"""
+Triton functions are executed from their machine code, and write what numpy says.
+
+The sources are tests/own/triton/kernels.py, the machine code is Triton's, kept in tests/own/triton/cubins.
+"""
+
+import numpy as np
+import pytest
+from own.triton.build import MACHINES, compiled, kept
+from own.triton.launches import TRITON_CASES
+
+from gpusim.lab.own.compare import compare
+from gpusim.lower.sass.decode import decode
+from gpusim.machine.load import load_machine
+from gpusim.python.triton_arguments import as_triton
+from gpusim.python.triton_driver import TritonDriver, TritonLauncher
+
+EVERY = [pytest.param(case, target, id=f"{case.function}-sm_{target}") for target in MACHINES for case in TRITON_CASES]
+MULTIPLIES = ("matmul", "attention", "grouped", "dequantise")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("case", "target"), EVERY)
+def test_a_triton_function_writes_what_numpy_says(case, target):
+    cubin, source, metadata = kept(case.function, target)
+    driver = TritonDriver(load_machine(MACHINES[target]))
+    given = {name: as_triton(name, value) for name, value in copies(case).items()}
+    values = [*given.values(), *(one for name, one in case.constants.items() if name in source.signature)]
+
+    TritonLauncher(source, metadata)(*(*case.grid, 1, 1)[:3], driver, cubin, None, None, None, None, *values)
+
+    written = {name: given[name].array for name in case.oracle(case.arguments)}
+    assert compare(case, case.arguments, written).wrong == 0
+    (run,) = driver.runs
+    assert run.launch.threads == 32 * case.constants["num_warps"]
+    assert run.counts.executed == set(range(int(np.prod(case.grid))))
+
+
+@pytest.mark.parametrize("target", MACHINES)
+@pytest.mark.parametrize("function", MULTIPLIES)
+def test_matrices_are_multiplied_by_the_instructions_of_sm_80_on_every_target(function, target):
+    """As Triton compiles for sm_90 by itself, they would be those of wgmma."""
+    opcodes = {one.mnemonic.split(".")[0] for one in decode(kept(function, target)[0].code, target)}
+
+    assert {"HMMA", "LDSM", "LDGSTS"} <= opcodes
+    assert not {"HGMMA", "WARPGROUP", "UTMALDG"} & opcodes
+
+
+@pytest.mark.compiler("triton")
+@pytest.mark.parametrize(("case", "target"), EVERY)
+def test_kept_machine_code_is_of_todays_sources(case, target):
+    from own.triton import kernels  # noqa: PLC0415 # needs Triton
+
+    kernel = compiled(getattr(kernels, case.function), case.arguments, case.constants, MACHINES[target])
+
+    _, source, metadata = kept(case.function, target)
+    assert kernel.src.signature == source.signature
+    assert {name: getattr(kernel.metadata, name) for name in vars(metadata)} == vars(metadata)
+
+
+def copies(case):
+    """The arguments of a case, arrays copied."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.arguments.items()}
