@@ -34,6 +34,8 @@ DEVICE u32 shared_address(const void* pointer) { return static_cast<u32>(__cvta_
 // not, so everything goes through fold() into the value that record() may store.
 DEVICE u32 bits(u32 value) { return value; }
 DEVICE u32 bits(float value) { return __float_as_uint(value); }
+DEVICE u32 bits(u64 value) { return static_cast<u32>(value) ^ static_cast<u32>(value >> 32); }
+DEVICE u32 bits(double value) { return bits(static_cast<u64>(__double_as_longlong(value))); }
 template <class Value, int kRows, int kColumns>
 DEVICE u32 fold(const Value (&values)[kRows][kColumns]) {
     u32 folded = 0;

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.lab.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.lab.calibrate.derive import Derived, derive
+from gpusim.lab.calibrate.own import atomics, opcodes, scattered
 from gpusim.lab.calibrate.runner import Device, MeasuredRow, say, write_rows
 from gpusim.machine.figure import printed_value
 
@@ -94,6 +95,12 @@ BENCHMARKS: dict[str, _Measure] = {
     "zeros": written.measure_zeros,
     "steps": written.measure_steps,
     "constants": cold.measure_constants,
+    "opcodes": opcodes.measure_opcodes,
+    "opcode_pairs": opcodes.measure_opcode_pairs,
+    "indexed": opcodes.measure_indexed,
+    "shared_atomics": atomics.measure_shared_atomics,
+    "global_atomics": atomics.measure_global_atomics,
+    "scattered": scattered.measure_scattered,
 }
 """Benchmarks by the name of their CSV file."""
 

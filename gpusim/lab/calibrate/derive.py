@@ -12,6 +12,7 @@ from gpusim.lab.calibrate.derive_chip import CHIP_FORMULAS
 from gpusim.lab.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.lab.calibrate.derive_mio import MIO_FORMULAS
 from gpusim.lab.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
+from gpusim.lab.calibrate.own.derive_own import OWN_FILES, own_formulas
 from gpusim.lab.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 from gpusim.machine.load import load_machine
 from gpusim.units import LINE_BYTES, WORD_BYTES
@@ -50,6 +51,7 @@ _FILES = (
     *("places", "ends", "held", "hits", "duel", "together"),
     *("sides", "pairs", "own", "standstills", "fills", "crowded", "queued", "gaps", "domains", "lags"),
     *("returns", "ahead", "amid", "outstanding", "crossed", "atomics", "cpcs", "mixed", "steps", "constants"),
+    *OWN_FILES,
 )
 
 
@@ -104,6 +106,7 @@ def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]
     yield from MIO_FORMULAS.items()
     yield from CHIP_FORMULAS.items()
     yield from LAUNCH_FORMULAS.items()
+    yield from own_formulas(tables)
 
 
 _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": "hfma2", "mufu": "mufu_ex2"}
