@@ -8,10 +8,18 @@ from gpusim.lab.calibrate.own.scattered import OWN_RESIDENT, OWN_STREAMED
 from gpusim.lab.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula
 from gpusim.units import LINE_BYTES
 
-OWN_TABLES: Final = ("opcodes.", "pairs.", "constant_cache.indexed.", "shared.atomics.", "l2.atomics.", "l2.scattered.")
+OWN_TABLES: Final = (
+    "opcodes.",
+    "pairs.",
+    "constant_cache.indexed.",
+    "shared.atomics.",
+    "l2.atomics.",
+    "l2.scattered.",
+    "spaces.",
+)
 """Tables of the figures, which no machine file has yet."""
 
-OWN_FILES: Final = ("opcodes", "opcode_pairs", "indexed", "shared_atomics", "global_atomics", "scattered")
+OWN_FILES: Final = ("opcodes", "opcode_pairs", "indexed", "shared_atomics", "global_atomics", "scattered", "spaces")
 
 _Tables = Mapping[str, MeasuredTable]
 
@@ -35,6 +43,10 @@ def own_formulas(t: _Tables) -> Iterator[tuple[str, Formula]]:
         for figure, formula in _GLOBAL.items():
             yield f"l2.atomics.{name}.{figure}", formula(name)
     yield from _SCATTERED.items()
+    for name in t["spaces"].values("space"):
+        yield f"spaces.{name}.latency", _space_latency(name)
+        for access in ("load", "store"):
+            yield f"spaces.{name}.{access}_line", _space_line(name, access)
 
 
 def _chain(table: MeasuredTable, figure: str, **columns: object) -> tuple[float, str]:
@@ -244,3 +256,25 @@ def _scattered_formulas() -> Iterator[tuple[str, Formula]]:
 
 _SCATTERED: Final[dict[str, Formula]] = dict(_scattered_formulas())
 """Figures of scattered accesses, in hundredths of a cycle of an SM."""
+
+
+def _space_latency(name: str) -> NumberFormula:
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        found = t["spaces"].numbers("per_round", access="load", space=name, lanes=32, ilp=1, warps=1)[0]
+        return found, f"spaces.csv, loads of {name}, all lanes in a line, one chain"
+
+    return formula
+
+
+def _space_line(name: str, access: str) -> NumberFormula:
+    """Return the formula of the time of a further line, or wavefront of shared memory, in hundredths of a cycle."""
+
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        of = {"access": access, "space": name, "ilp": 8 if access == "load" else 1}
+        warps = t["spaces"].widest("warps", **of)
+        many, few = (t["spaces"].numbers("per_instruction", **of, lanes=lanes, warps=warps)[0] for lanes in (1, 4))
+        return max(0.0, 100 * (many - few) / 24), (
+            f"spaces.csv, {access}s of {name} by {warps} warps, 32 lines less 8, over 24, hundredths of a cycle"
+        )
+
+    return formula

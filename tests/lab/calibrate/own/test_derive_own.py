@@ -107,3 +107,15 @@ def test_one_sm_alone_is_not_the_chip(tmp_path):
     write_rows(tmp_path / "scattered.csv", [of | {"sms": 1, "per_line": 2.04}], {})
 
     assert "l2.scattered.store.chip_line" not in derive(tmp_path)
+
+
+def test_a_load_has_the_latency_of_its_space_and_a_line_what_more_lines_take(tmp_path):
+    """From 8 lines to 32, 36 cycles more: 1.5 for each."""
+    of = {"access": "load", "space": "local"}
+    rows = [of | {"lanes": 32, "ilp": 1, "warps": 1, "per_round": 33.4, "per_instruction": 33.4}]
+    rows += [of | {"lanes": 32 // lines, "ilp": 8, "warps": 16, "per_instruction": 1.5 * lines} for lines in (8, 32)]
+    write_rows(tmp_path / "spaces.csv", rows, {})
+
+    assert value(tmp_path, "spaces.local.latency") == 33
+    assert value(tmp_path, "spaces.local.load_line") == 150
+    assert "spaces.local.store_line" not in derive(tmp_path)
