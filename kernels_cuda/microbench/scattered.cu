@@ -63,3 +63,12 @@ DEVICE void scattered(u64* spans, char* data, int trips, u32 lines, u32 sectors,
     }
 #define WIDTHS(NAME, ACCESS) SCATTERED(NAME, ACCESS, 1) SCATTERED(NAME, ACCESS, 2) SCATTERED(NAME, ACCESS, 4)
 WIDTHS(store, kStore) WIDTHS(load, kLoad) WIDTHS(around, kLoadAround)
+
+// The same of lines side by side, each accessed once: what the L2 has none of. Launched under ncu.
+#define PARTIAL(NAME, ACCESS, WORDS)                                                                                         \
+    extern "C" __global__ void __launch_bounds__(1024) partial_##NAME##_##WORDS(                                             \
+        u64* spans, char* data, int trips, int lines, int sectors, int parts, int bytes) {                                   \
+        scattered<ACCESS, WORDS>(spans, data, trips, lines, sectors, parts, 128, lines * 128, bytes, static_cast<u64>(bytes)); \
+    }
+#define PARTIALS(NAME, ACCESS) PARTIAL(NAME, ACCESS, 1) PARTIAL(NAME, ACCESS, 4)
+PARTIALS(store, kStore) PARTIALS(load, kLoad)

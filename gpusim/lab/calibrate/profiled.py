@@ -14,6 +14,7 @@ from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
 from gpusim.lab.calibrate.grids import GRID_METRICS, grid_launches
 from gpusim.lab.calibrate.lines import APART_METRICS, apart_launches
+from gpusim.lab.calibrate.own.scattered import partial_launches
 from gpusim.lab.calibrate.runner import WARP, Device, KernelArgument, MeasuredRow, ProfiledLaunch
 
 _TILE_BYTES = 16 << 10
@@ -300,6 +301,7 @@ PLANS: dict[str, Launches] = {
     "own": _own,
     "grids": grid_launches,
     "apart": apart_launches,
+    "partial": partial_launches,
     "empty": _empty,
     "stores": _stores,
     "merge": _merge,

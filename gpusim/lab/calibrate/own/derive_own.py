@@ -1,6 +1,7 @@
 """Derives figures of opcodes, atomics and scattered accesses from their CSV files; measures nothing."""
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from statistics import median
 from typing import Final
 
@@ -16,16 +17,38 @@ OWN_TABLES: Final = (
     "l2.atomics.",
     "l2.scattered.",
     "spaces.",
+    "dram.partial.",
 )
 """Tables of the figures, which no machine file has yet."""
 
-OWN_FILES: Final = ("opcodes", "opcode_pairs", "indexed", "shared_atomics", "global_atomics", "scattered", "spaces")
+OWN_FILES: Final = (
+    "opcodes",
+    "opcode_pairs",
+    "indexed",
+    "shared_atomics",
+    "global_atomics",
+    "scattered",
+    "spaces",
+    "partial",
+)
 
 _Tables = Mapping[str, MeasuredTable]
 
 
 def own_formulas(t: _Tables) -> Iterator[tuple[str, Formula]]:
     """Return the formula of each figure by its dotted key, for what the files have."""
+    yield from _opcode_formulas(t)
+    yield from _atomic_formulas(t)
+    yield from _SCATTERED.items()
+    for kind, words, way in product(t["partial"].values("kind"), (1, 4), ("read", "write")):
+        yield f"dram.partial.{kind}_{4 * words}.{way}", _partial(kind, words, way)
+    for name in t["spaces"].values("space"):
+        yield f"spaces.{name}.latency", _space_latency(name)
+        for access in ("load", "store"):
+            yield f"spaces.{name}.{access}_line", _space_line(name, access)
+
+
+def _opcode_formulas(t: _Tables) -> Iterator[tuple[str, Formula]]:
     for name in t["opcodes"].values("instruction"):
         yield f"opcodes.{name}.latency", _opcode(name, "latency")
         yield f"opcodes.{name}.interval", _opcode(name, "interval")
@@ -36,17 +59,15 @@ def own_formulas(t: _Tables) -> Iterator[tuple[str, Formula]]:
             yield f"pairs.{one}.{other}.percent", _pair(one, other)
     yield "constant_cache.indexed.latency", _indexed_latency
     yield "constant_cache.indexed.word", _indexed_word
+
+
+def _atomic_formulas(t: _Tables) -> Iterator[tuple[str, Formula]]:
     for name in t["shared_atomics"].values("operation"):
-        for figure, formula in _SHARED.items():
-            yield f"shared.atomics.{name}.{figure}", formula(name)
+        for figure, shared in _SHARED.items():
+            yield f"shared.atomics.{name}.{figure}", shared(name)
     for name in t["global_atomics"].values("operation"):
         for figure, formula in _GLOBAL.items():
             yield f"l2.atomics.{name}.{figure}", formula(name)
-    yield from _SCATTERED.items()
-    for name in t["spaces"].values("space"):
-        yield f"spaces.{name}.latency", _space_latency(name)
-        for access in ("load", "store"):
-            yield f"spaces.{name}.{access}_line", _space_line(name, access)
 
 
 def _chain(table: MeasuredTable, figure: str, **columns: object) -> tuple[float, str]:
@@ -276,5 +297,16 @@ def _space_line(name: str, access: str) -> NumberFormula:
         return max(0.0, 100 * (many - few) / 24), (
             f"spaces.csv, {access}s of {name} by {warps} warps, 32 lines less 8, over 24, hundredths of a cycle"
         )
+
+    return formula
+
+
+def _partial(kind: str, words: int, way: str) -> NumberFormula:
+    """Return the formula of DRAM's bytes for a line of which a part of one sector is accessed."""
+
+    def formula(t: dict[str, MeasuredTable], _: int) -> tuple[float, str]:
+        (row,) = t["partial"].rows(kind=kind, words=words, lines=32, sectors=1)
+        found = float(row[f"dram__bytes_{way}.sum"]) / int(row["all_lines"])
+        return found, f"partial.csv, {kind}s of {4 * words} bytes of each line: bytes {way} for each"
 
     return formula

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpusim.lab.calibrate.own.atomics import by_sm
-from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow
+from gpusim.lab.calibrate.runner import WARP, Device, MeasuredRow, ProfiledLaunch
 from gpusim.units import LINE_BYTES, SECTOR_BYTES
 
 _WARPS: Final = 16
@@ -105,3 +105,51 @@ def measure_scattered(device: Device, *, quick: bool) -> list[MeasuredRow]:
         each = float(found["per_access"])
         rows.append(row | found | {"per_line": each / case.lines, "per_sector": each / (case.lines * case.sectors)})
     return rows
+
+
+PARTIAL_METRICS: Final = (
+    "sm__cycles_active.max",
+    "lts__t_requests_srcunit_tex.sum",
+    "lts__t_sectors_srcunit_tex.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_srcunit_ltcfabric.sum",
+    "lts__t_tag_requests.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "dram__sectors_read.sum",
+    "dram__sectors_write.sum",
+)
+"""Counters of the L2's requests and sectors, and of DRAM's."""
+
+PARTIAL_BYTES: Final = 1 << 22
+"""Bytes that each SM accesses once, together many times what the L2 holds."""
+
+_PARTIAL_SHAPES: Final = (
+    *(_Shape(lines, sectors, 1, words) for words in (1, 4) for lines, sectors in ((32, 1), (8, 2), (8, 4))),
+    *(_Shape(lines, sectors, 2, 4) for lines, sectors in ((16, 1), (8, 2), (4, 4))),
+)
+
+
+def partial_launches(sms: int, quick: bool) -> list[ProfiledLaunch]:
+    """Return stores and loads of parts of lines that the L2 has not, each line accessed once, by all SMs."""
+    launches = []
+    for kind, shape in product(_KINDS[:2], _PARTIAL_SHAPES[: 2 if quick else None]):
+        trips = PARTIAL_BYTES // LINE_BYTES // (shape.lines * _WARPS * _UNROLLED)
+        columns: MeasuredRow = {"kind": kind, "lines": shape.lines, "sectors": shape.sectors}
+        columns |= {"bytes": 4 * shape.words * shape.parts, "words": shape.words}
+        columns["all_lines"] = sms * PARTIAL_BYTES // LINE_BYTES
+        launches.append(
+            ProfiledLaunch(
+                "scattered",
+                f"partial_{kind}_{shape.words}",
+                sms,
+                _WARPS * WARP,
+                ("clocks", "data", trips, shape.lines, shape.sectors, shape.parts, PARTIAL_BYTES),
+                columns,
+                clocks=2 * _WARPS,
+                data_bytes=sms * PARTIAL_BYTES,
+                shared=_SHARED,
+            )
+        )
+    return launches

@@ -119,3 +119,11 @@ def test_a_load_has_the_latency_of_its_space_and_a_line_what_more_lines_take(tmp
     assert value(tmp_path, "spaces.local.latency") == 33
     assert value(tmp_path, "spaces.local.load_line") == 150
     assert "spaces.local.store_line" not in derive(tmp_path)
+
+
+def test_a_part_of_a_line_moves_the_bytes_of_dram_over_its_lines(tmp_path):
+    of = {"kind": "store", "words": 1, "lines": 32, "sectors": 1, "all_lines": 100}
+    write_rows(tmp_path / "partial.csv", [of | {"dram__bytes_read.sum": 3200, "dram__bytes_write.sum": 6390}], {})
+
+    assert value(tmp_path, "dram.partial.store_4.read") == 32
+    assert value(tmp_path, "dram.partial.store_4.write") == 64
