@@ -13,6 +13,7 @@ import numpy as np
 from gpusim.arrays import IntArray
 from gpusim.errors import Unsupported
 from gpusim.execute.core import constants as core
+from gpusim.execute.spans import beyond_registers
 from gpusim.lower.sass.decode import Sass, decode_word
 from gpusim.lower.sass.operands import PT, RZ, URZ, Constant, Immediate, Predicate, Register, SassOperand
 from gpusim.lower.stream import INSTRUCTION_BYTES
@@ -186,11 +187,18 @@ class RowMaker:
         self.cells[core.IS_UNIFORM] |= operand.uniform
         if operand.number != (URZ if operand.uniform else RZ):
             self.cells[core.TO] = operand.number + UNIFORM_ROW * operand.uniform
-            self.cells[core.TO_HIGH] = self.cells[core.TO] + 1 if wide else core.NO_DESTINATION
+            self.cells[core.TO_HIGH] = self.register(operand, 1) if wide else core.NO_DESTINATION
 
     def register(self, operand: Register, part: int = 0) -> int:
-        """Return the row of a register, or of one behind it; the zero register has none behind it."""
+        """
+        Return the row of a register, or of one behind it; the zero register has none behind it.
+
+        Raises:
+            Refused: The one behind it is the zero register.
+        """
         zero = URZ if operand.uniform else RZ
+        if operand.number < zero <= operand.number + part:
+            raise Refused(f"the register behind {operand} is the zero register")
         return operand.number + (part if operand.number != zero else 0) + UNIFORM_ROW * operand.uniform
 
     def place(self, operand: SassOperand, part: int = 0) -> int:
@@ -286,8 +294,10 @@ def rows_of(
                 raise Refused(f"{sass.name} is not executed")  # noqa: TRY301 - the same handler
             make(row)
             row.settle()
+            if wrong := beyond_registers(row.cells):
+                raise Refused(wrong)  # noqa: TRY301 - the same handler
             rows.append(row.cells)
-        except (Refused, KeyError, IndexError, ValueError) as error:
+        except (Refused, KeyError, IndexError, ValueError, TypeError, OverflowError) as error:
             what = str(error) if isinstance(error, Refused) else "this form is not executed"
             refused[number] = f"text {sass}: {what}"
             cells = _refused_row()

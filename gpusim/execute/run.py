@@ -33,7 +33,7 @@ STACK_ALIGNMENT = 16
 """Alignment of a thread's stack: that of the largest access."""
 
 LONGEST_CTA = 1 << 28
-"""Warp instructions after which a CTA is said to spin."""
+"""Warp instructions after which a CTA is said to spin, unless a launch has a limit of its own."""
 
 STEPS_AT_ONCE, ACCESSES_AT_ONCE = 1 << 16, 1 << 14
 """Room of a trace before it is read."""
@@ -97,6 +97,7 @@ class KernelExecution:
         keeps: bool = False,
         sliced: bool = False,
         source: KernelSource | None = None,
+        limit: int | None = None,
     ) -> None:
         """
         Prepare the launch.
@@ -109,11 +110,12 @@ class KernelExecution:
             keeps: Steps and addresses are kept, and ``run`` yields them.
             sliced: Only what reaches an address, a predicate or a branch is executed; other results are wrong.
             source: Source lines, which errors name.
+            limit: Warp instructions of the launch after which ``run`` ends it; None for ``LONGEST_CTA`` of each CTA.
 
         Raises:
             BadInput: The arguments are not those of the kernel's signature.
         """
-        self.cubin, self.launch, self.image, self.keeps = cubin, launch, image, keeps
+        self.cubin, self.launch, self.image, self.keeps, self.limit = cubin, launch, image, keeps, limit
         banks = {0: constant_bank(cubin, launch, arguments), **cubin.banks}
         words = words_of(banks, unknown_words(cubin))
         self.rows, self.code, self.refused = rows_of(cubin.code, cubin.architecture, words, MAKERS)
@@ -159,8 +161,13 @@ class KernelExecution:
 
         Raises:
             Unsupported: An instruction that is reached is not executed.
-            CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
+            CheckFailed: An access is out of bounds or misaligned, warps wait for ever, or the limit is reached.
         """
+        warps = self.launch.ctas * self.launch.warps
+        if self.limit is not None and warps > self.limit:
+            raise CheckFailed(
+                f"{self.cubin.kernel}: the launch has {warps} warps, and may execute {self.limit} warp instructions"
+            )
         for number in range(self.launch.ctas):
             yield from self.run_cta(number)
 
@@ -174,8 +181,10 @@ class KernelExecution:
         self._shared[:] = 0
         one = self._cta
         one.begin(self.launch.threads)
+        most = LONGEST_CTA if self.limit is None else self.limit - self.executed
+        turn = min(TURN, max(most // self.launch.warps, 1))
         while True:
-            state = one.run(TURN)
+            state = one.run(turn)
             if one.t.count and state != core.RUNNING:
                 yield self._read(number, one.t)
                 one.t.empty()
@@ -184,12 +193,8 @@ class KernelExecution:
                 return
             if state not in (core.RUNNING, core.TRACE_FULL):
                 raise self._failure(number, one, state)
-            if one.t.total > LONGEST_CTA:
-                raise CheckFailed(
-                    f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)} has executed {one.t.total} warp instructions"
-                    f" without an end; warp {one.warp} is at {self._text(self._at(one.warp))}, and waits for ever if it"
-                    " waits for another CTA"
-                )
+            if one.t.total >= most:
+                raise self._endless(number, one)
 
     def _read(self, number: int, trace: Any) -> ExecutedSteps:
         steps = self._steps[: trace.count]
@@ -205,6 +210,16 @@ class KernelExecution:
             rows[:, core.ADDRESS_LOWEST],
             rows[:, core.ADDRESS_HASH],
         )
+
+    def _endless(self, number: int, one: Any) -> CheckFailed:
+        where, at = f"CTA {self.launch.ctaid(number)}", f"warp {one.warp} is at {self._text(self._at(one.warp))}"
+        if self.limit is None:
+            said = f"{where} has executed {one.t.total} warp instructions without an end"
+            at += ", and waits for ever if it waits for another CTA"
+        else:
+            said = f"the launch has executed {self.executed + one.t.total} warp instructions, its limit is {self.limit}"
+            at = f"{where}, {at}"
+        return CheckFailed(f"{self.cubin.kernel}: {said}; {at}")
 
     def _failure(self, number: int, one: Any, state: int) -> GpusimError:
         where = f"{self.cubin.kernel}: CTA {self.launch.ctaid(number)}, warp {one.warp}"

@@ -1,7 +1,6 @@
 """A kernel that the user compiled: read from a cubin file and checked, but not executed."""
 
 import hashlib
-import struct
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,13 +51,17 @@ class UserKernel:
             )
 
 
-def read_user_kernel(path: Path, entry: str) -> UserKernel:
+def read_user_kernel(
+    path: Path, entry: str, *, source: Path | None = None, asked: tuple[str, str] = ("--cubin", "--entry")
+) -> UserKernel:
     """
     Read a kernel of a cubin file.
 
     Args:
         path: The file.
         entry: Name of the kernel in the cubin, or a part of it that no other kernel's name has.
+        source: The file that the user named, if the cubin was compiled from it.
+        asked: What the user gave the file and the entry by, for messages.
 
     Raises:
         CannotRun: The file cannot be read.
@@ -67,20 +70,18 @@ def read_user_kernel(path: Path, entry: str) -> UserKernel:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CannotRun(f"--cubin: {path}: {error.strerror}") from error
-    try:
-        cubin = read_cubin(data, _entry(kernel_names(data, str(path)), entry, path), str(path))
-    except (struct.error, KeyError, ValueError, StopIteration, IndexError, OverflowError) as error:
-        raise BadInput(f"{path}: not a readable cubin: its tables are cut short or damaged") from error
-    return UserKernel(str(path), data, cubin.kernel, cubin.architecture)
+        raise CannotRun(f"{asked[0]}: {path}: {error.strerror}") from error
+    shown = str(source or path)
+    cubin = read_cubin(data, _entry(kernel_names(data, shown), entry, shown, asked[1]), shown)
+    return UserKernel(shown, data, cubin.kernel, cubin.architecture)
 
 
-def _entry(kernels: list[str], wanted: str, path: Path) -> str:
+def _entry(kernels: list[str], wanted: str, shown: str, asked: str) -> str:
     """Return the only kernel whose name is, or contains, a text."""
     found = [wanted] if wanted in kernels else [kernel for kernel in kernels if wanted in kernel]
     if len(found) != 1:
         raise BadInput(
-            f"--entry must name one kernel of {path}, or be a part of one name: {', '.join(kernels) or 'it has none'};"
+            f"{asked} must name one kernel of {shown}, or be a part of one name: {', '.join(kernels) or 'it has none'};"
             f" got {wanted!r}{f', which {len(found)} names have' if found else ''}"
         )
     return found[0]

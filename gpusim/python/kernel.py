@@ -1,5 +1,6 @@
 """Executes a kernel of the user's own on arrays, without a GPU: ``gpusim.kernel("my.cu", "k")[grid, block](x, y)``."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gpusim.arguments import flag, path, text
+from gpusim.arguments import flag, path, text, whole_number
 from gpusim.cuda.compiler import compile_cubin
 from gpusim.cuda.specialise import Specialisation
 from gpusim.errors import BadInput, CannotRun
@@ -35,6 +36,11 @@ OPTIONS = ("-std=c++17", "-lineinfo")
 """Compiler options of a source, besides the target."""
 
 POINTER_BYTES = 8
+
+MOST_FLOAT = float(np.finfo(np.float32).max)
+
+LARGEST_LIMIT = (1 << 63) - 1
+"""Largest limit of a launch."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ class BoundKernel:
     launch: KernelLaunch
     source: KernelSource = field(default_factory=KernelSource, repr=False)
 
-    def __call__(self, *arguments: object, check_every_cta: bool = False) -> KernelRun:
+    def __call__(self, *arguments: object, check_every_cta: bool = False, limit: int | None = None) -> KernelRun:
         """
         Execute the kernel on numpy arrays and numbers; arrays have what it wrote afterwards.
 
@@ -161,13 +167,16 @@ class BoundKernel:
             arguments: In the order of the kernel's signature: arrays for pointers; numbers, which take the parameter's
                 size: a float is an f32 or f64, an int an integer; or numpy scalars.
             check_every_cta: Look for races and unwritten reads of shared memory in all CTAs, not in at most eight.
+            limit: Warp instructions after which the launch is stopped; None for 2^28 of each CTA.
 
         Raises:
             BadInput: The arguments are not those of the signature, or an array cannot be written back.
-            CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
+            CheckFailed: An access is out of bounds or misaligned, warps wait for ever, or the limit is reached.
             Unsupported: An instruction that is reached is not executed.
         """
         every_cta = flag("check_every_cta", check_every_cta)
+        if limit is not None:
+            limit = whole_number("limit", limit, 1, LARGEST_LIMIT)
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
@@ -194,7 +203,7 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source)
+        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         check = MemoryCheck(execution, every_cta=every_cta)
         kept = KeptAccesses(execution, check.instructions)
@@ -270,13 +279,12 @@ def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> R
     >>> run = halve[1, 32](x, 8)  # doctest: +SKIP
     """
     file, entry, chosen = path("source", source), text("entry", entry), load_machine(machine)
-    target, folder = chosen.compute_capability, file.parent
-    if file.suffix == ".cu":
-        file = _compiled(file, entry, target)
-    found = read_user_kernel(file, entry)
+    target = chosen.compute_capability
+    cubin = _compiled(file, entry, target) if file.suffix == ".cu" else file
+    found = read_user_kernel(cubin, entry, source=file, asked=("source", "entry"))
     if found.architecture != target:
         raise BadInput(f"{file} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
-    lines = KernelSource(read_lines(found.data, found.entry, found.file), folder)
+    lines = KernelSource(read_lines(found.data, found.entry, found.file), file.parent)
     return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen, lines)
 
 
@@ -318,6 +326,8 @@ def _scalar(value: object, size: int, place: int) -> bytes:
     if isinstance(value, bytes) and len(value) == size:
         return value
     if isinstance(value, float) and size in (4, 8):
+        if size == 4 and MOST_FLOAT < abs(value) < math.inf:
+            raise BadInput(f"argument {place} must fit into an f32, got {value}")
         return np.array(value, dtype=np.float32 if size == 4 else np.float64).tobytes()
     if isinstance(value, int) and size in (1, 2, 4, 8):
         if not -(1 << 8 * size - 1) <= value < 1 << 8 * size:

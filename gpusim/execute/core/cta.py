@@ -258,7 +258,7 @@ def access(x: Cta, row: int, kind: int) -> None:
         load_matrix(x.m, x.r, row)
     elif kind == COPY:
         copy(x.m, x.r, row)
-    if kind != LOAD_CONSTANT:
+    if kind != LOAD_CONSTANT and x.m.fault == NO_FAULT:
         note_addresses(x.t, x.m, kind == COPY)
 
 

@@ -108,10 +108,10 @@ def place_in(m: CtaMemory, lane: int, address: int, size: int, space: int) -> in
     if space == GLOBAL_SPACE:
         return global_place(m, lane, address, size)
     if space == SHARED_SPACE:
-        if address < 0 or address + size > m.shared_size:
+        if address < 0 or address > m.shared_size - size:
             return wrong(m, OUT_OF_BOUNDS, lane, address, space)
         return address
-    if address < 0 or address + size > m.stack:
+    if address < 0 or address > m.stack - size:
         return wrong(m, OUT_OF_BOUNDS, lane, address, space)
     return (m.warp * WARP_SIZE + lane) * m.stack + address
 

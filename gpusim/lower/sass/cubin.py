@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpusim.errors import BadInput
+from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WORD_BYTES
 
 ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -22,6 +23,12 @@ EIATTR_FRAME_SIZE = 0x11
 EIATTR_KPARAM_INFO = 0x17
 EIATTR_REGCOUNT = 0x2F
 """Attributes of .nv.info, as nvdisasm names them."""
+
+MOST_REGISTERS, MOST_LOCAL_BYTES, MOST_BANK_BYTES = 255, 512 << 10, 64 << 10
+"""Most registers of a thread, bytes of its local memory, and bytes of a constant bank. Source: CUDA C++ guide."""
+
+DAMAGES = (struct.error, KeyError, ValueError, StopIteration, IndexError, OverflowError)
+"""What reading raises where a table of the file leads out of it."""
 
 VALUES_INLINE = (1, 2, 3)
 SIZED = 4
@@ -87,8 +94,33 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         where: Name of the file in error messages.
 
     Raises:
-        BadInput: The file is not a cubin, or has no such kernel. The message lists the kernels it has.
+        BadInput: The file is not a cubin, is damaged, or has no such kernel. The message lists the kernels it has.
     """
+    try:
+        cubin = _read(data, kernel, where)
+    except DAMAGES as error:
+        raise BadInput(damage(where)) from error
+    for name, value, most in (
+        ("registers", cubin.registers, MOST_REGISTERS),
+        ("bytes of stack", cubin.local_bytes, MOST_LOCAL_BYTES),
+        ("bytes of a constant bank", max(map(len, (cubin.constants, *cubin.banks.values()))), MOST_BANK_BYTES),
+    ):
+        if value > most:
+            raise BadInput(f"{where}: {kernel} has {value} {name}; a kernel has at most {most}")
+    if not cubin.code or len(cubin.code) % INSTRUCTION_BYTES:
+        raise BadInput(f"{where}: {kernel} has {len(cubin.code)} bytes of code, which are no whole instructions")
+    if any(cubin.parameters_at + offset + size > len(cubin.constants) for offset, size in cubin.parameters):
+        raise BadInput(f"{where}: {kernel} has parameters behind its constant bank")
+    return cubin
+
+
+def damage(where: str) -> str:
+    """Return what is said of a file whose tables cannot be followed."""
+    return f"{where}: not a readable cubin: its tables are cut short or damaged"
+
+
+def _read(data: bytes, kernel: str, where: str) -> Cubin:
+    """Read one kernel of a cubin as its tables say."""
     flags, abi, sections = _file(data, where)
     kernels = _kernels(sections)
     if kernel not in kernels:
@@ -154,9 +186,12 @@ def kernel_names(data: bytes, where: str) -> list[str]:
         where: Name of the file in error messages.
 
     Raises:
-        BadInput: The file is not a cubin.
+        BadInput: The file is not a cubin, or is damaged.
     """
-    return _kernels(_file(data, where)[2])
+    try:
+        return _kernels(_file(data, where)[2])
+    except DAMAGES as error:
+        raise BadInput(damage(where)) from error
 
 
 @dataclass(frozen=True, slots=True)

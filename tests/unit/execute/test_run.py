@@ -21,13 +21,17 @@ def line_of(text):
     return next(number for number, line in enumerate(CHECKS, 1) if text in line)
 
 
-def saxpy(n, *, shift=0, threads=32):
+def saxpy(n, *, shift=0, threads=32, limit=None):
     """An execution of y += a x on arrays of 32 floats, their addresses moved by some bytes."""
     image = image_of([("x", np.zeros(32, dtype=np.float32)), ("y", np.zeros(32, dtype=np.float32))])
     addresses = [(one.address + shift).to_bytes(8, "little") for one in image.allocations]
     values = [*addresses, np.float32(2).tobytes(), np.int32(n).tobytes()]
     return KernelExecution(
-        read_cubin(cubin_of("saxpy", 80), "saxpy", "saxpy"), KernelLaunch((1, 1, 1), (threads, 1, 1)), values, image
+        read_cubin(cubin_of("saxpy", 80), "saxpy", "saxpy"),
+        KernelLaunch((1, 1, 1), (threads, 1, 1)),
+        values,
+        image,
+        limit=limit,
     )
 
 
@@ -63,6 +67,24 @@ def test_a_cta_that_executes_too_many_instructions_is_said_to_spin(monkeypatch):
 
     with pytest.raises(CheckFailed, match=r"saxpy: CTA \(0, 0, 0\) has executed 12 warp instructions without an end"):
         list(saxpy(32).run())
+
+
+def test_a_launch_ends_at_its_limit():
+    """Two instructions before the end of saxpy, which is executed by one warp."""
+    whole = saxpy(32)
+    list(whole.run())
+    limited = saxpy(32, limit=whole.executed - 2)
+
+    with pytest.raises(
+        CheckFailed, match=rf"saxpy: the launch has executed {whole.executed - 2} warp .* is {whole.executed - 2}; CTA"
+    ):
+        list(limited.run())
+    list(saxpy(32, limit=whole.executed).run())
+
+
+def test_a_launch_with_more_warps_than_its_limit_does_not_begin():
+    with pytest.raises(CheckFailed, match=r"saxpy: the launch has 3 warps, and may execute 2 warp instructions"):
+        list(saxpy(96, threads=96, limit=2).run())
 
 
 def test_a_trace_that_is_full_is_read_and_goes_on():

@@ -53,6 +53,18 @@ def test_another_name_lists_the_kernels(cubin):
     )
 
 
+def test_a_caller_names_what_it_was_given(cubin, tmp_path):
+    """A kernel that was compiled from a source: the user knows no cubin."""
+    with pytest.raises(BadInput) as refused:
+        read_user_kernel(cubin, "sgemm", source=tmp_path / "k.cu", asked=("source", "entry"))
+    assert str(refused.value).startswith(
+        f"entry must name one kernel of {tmp_path / 'k.cu'}, or be a part of one name: "
+    )
+
+    with pytest.raises(CannotRun, match=r"^source: .*none\.cubin: No such file"):
+        read_user_kernel(tmp_path / "none.cubin", "", asked=("source", "entry"))
+
+
 def test_a_file_that_is_no_cubin_is_refused(tmp_path):
     path = tmp_path / "kernel.ptx"
     path.write_text(".version 8.8\n" * 20)

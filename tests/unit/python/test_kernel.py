@@ -97,6 +97,7 @@ def test_arguments_are_those_of_the_signature(kernel):
         ((x, x.copy(), np.float64(2), 32), "argument 2 has 4 bytes in the signature, float64 has 8"),
         ((x, x.copy(), x.copy(), 32), "argument 2 has 4 bytes in the signature, an array takes 8"),
         ((x, x.copy(), "2", 32), "argument 2 has 4 bytes in the signature, got '2'"),
+        ((x, x.copy(), 1e39, 32), "argument 2 must fit into an f32, got 1e+39"),
         ((x, x.copy(), 2.0, 1 << 40), "argument 3 must fit into 4 bytes"),
         ((x, x[::2].copy()[::-1], 2.0, 32), "saxpy: argument 1 must be a writeable array in C order"),
         ((x, x, 2.0, 32), "saxpy: arguments 0 and 1 share memory; give each its own array"),
@@ -106,6 +107,20 @@ def test_arguments_are_those_of_the_signature(kernel):
         with pytest.raises(BadInput) as refused:
             saxpy(*arguments)
         assert str(refused.value).startswith(said)
+
+
+def test_a_limit_stops_the_launch_and_must_be_a_number(kernel):
+    saxpy, x, y = kernel("saxpy")[1, 32], np.ones(32, dtype=np.float32), np.zeros(32, dtype=np.float32)
+
+    with pytest.raises(CheckFailed, match="its limit is 5"):
+        saxpy(x, y, 2.0, 32, limit=5)
+    with pytest.raises(BadInput, match=r"^limit must be an integer of 1 to "):
+        saxpy(x, y, 2.0, 32, limit=0)
+
+
+def test_a_missing_kernel_is_said_of_the_argument_that_named_it(kernel):
+    with pytest.raises(BadInput, match=r"^entry must name one kernel of .*saxpy\.cubin, or be a part"):
+        kernel("saxpy", "daxpy")
 
 
 def test_grid_and_block_may_be_numbers_of_numpy(kernel):

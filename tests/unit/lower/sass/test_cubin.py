@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lower.sass.cubin import ELF_HEADER, SECTION_HEADER, read_cubin
 
 FOLDER = Path(__file__).parent / "data"
 KERNEL = "gpusim_kernel"
@@ -51,3 +51,47 @@ def test_a_kernel_that_is_not_there_is_named_with_those_that_are():
 def test_what_is_no_cubin_is_refused(data):
     with pytest.raises(BadInput, match=r"^x\.cubin: not a cubin: "):
         read_cubin(data, KERNEL, "x.cubin")
+
+
+def header_of(data, name):
+    """Place of a section's header."""
+    header = ELF_HEADER.unpack_from(data)
+    sections = [header[6] + number * SECTION_HEADER.size for number in range(header[12])]
+    names = SECTION_HEADER.unpack_from(data, sections[header[13]])[4]
+    return next(
+        at for at in sections if data[names + int.from_bytes(data[at : at + 4], "little") :].startswith(name + b"\0")
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "size", "said"),
+    [
+        (b".text.gpusim_kernel", 0, "gpusim_kernel has 0 bytes of code, which are no whole instructions"),
+        (b".text.gpusim_kernel", 24, "gpusim_kernel has 24 bytes of code, which are no whole instructions"),
+        (b".nv.constant0.gpusim_kernel", 0x220, "gpusim_kernel has parameters behind its constant bank"),
+        (b".nv.constant0.gpusim_kernel", 1 << 17, "gpusim_kernel has 131072 bytes of a constant bank; a kernel has at"),
+        (b".symtab", 25, "not a readable cubin: its tables are cut short or damaged"),
+        (b".strtab", 0, "not a readable cubin: its tables are cut short or damaged"),
+    ],
+)
+def test_sizes_that_no_kernel_has_are_refused(section, size, said):
+    data = bytearray(cubin_bytes("gemm_ragged_sm90")) + bytes(1 << 17)
+    data[header_of(data, section) + 32 : header_of(data, section) + 40] = size.to_bytes(8, "little")
+
+    with pytest.raises(BadInput) as refused:
+        read_cubin(bytes(data), KERNEL, "x.cubin")
+
+    assert str(refused.value).startswith(f"x.cubin: {said}")
+
+
+def test_an_absurd_stack_is_refused():
+    """An attribute has the kernel's symbol and the stack of a thread: 16 bytes for its local array."""
+    data = cubin_bytes("expressions_sm80")
+    record = next(
+        at
+        for at in range(len(data) - 12)
+        if data[at : at + 4] == b"\x04\x11\x08\x00" and data[at + 8 : at + 12] == b"\x10\0\0\0"
+    )
+
+    with pytest.raises(BadInput, match=r"gpusim_kernel has 4294967295 bytes of stack; a kernel has at most 524288"):
+        read_cubin(data[: record + 8] + b"\xff" * 4 + data[record + 12 :], KERNEL, "x.cubin")
