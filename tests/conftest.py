@@ -24,7 +24,7 @@ from gpusim.sim.core.engine import engine
 gc.set_threshold(400_000)
 
 # Compilers of Python that are libraries, not commands.
-COMPILING_LIBRARIES = ("cupy", "numba.cuda", "triton")
+COMPILING_LIBRARIES = ("cupy", "numba_cuda", "triton")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")

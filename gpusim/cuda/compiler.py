@@ -83,12 +83,26 @@ def compile_cubin(kernel: Specialisation, architecture: str = "sm_90", compiler:
             cannot be written.
     """
     chosen = compiler or find_compiler()
-    key = hashlib.sha256(f"{kernel.digest} {chosen.name} {chosen.version} {architecture}".encode()).hexdigest()
-    path = cache_folder() / f"{key[:32]}.cubin"
+    path = kept_path(f"{kernel.digest} {chosen.name} {chosen.version} {architecture}")
     if path.is_file():
         return path
     options = [*kernel.options, f"-I{kernel.include}", f"-arch={architecture}"]
-    image = _with_nvrtc(chosen, kernel, options) if chosen.name == "nvrtc" else _with_nvcc(chosen, kernel, options)
+    keep(path, _with_nvrtc(chosen, kernel, options) if chosen.name == "nvrtc" else _with_nvcc(chosen, kernel, options))
+    return path
+
+
+def kept_path(key: str) -> Path:
+    """Return the path of a cubin in the cache by the text of everything that determines it."""
+    return cache_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.cubin"
+
+
+def keep(path: Path, image: bytes) -> None:
+    """
+    Write a file of the cache.
+
+    Raises:
+        CannotRun: The cache cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Several processes may compile the same kernel: each writes a file of its own, and the last name wins.
@@ -97,7 +111,6 @@ def compile_cubin(kernel: Specialisation, architecture: str = "sm_90", compiler:
         Path(part.name).replace(path)
     except OSError as error:
         raise CannotRun(f"{path}: the compiled kernel cannot be kept ({error.strerror or error})") from error
-    return path
 
 
 def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -> bytes:
@@ -111,7 +124,7 @@ def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CannotRun(f"nvcc {compiler.version} cannot compile {kernel.source}: {error}") from error
         if done.returncode != 0 or not out.is_file():
-            said = _first_error(done.stderr + done.stdout)
+            said = first_error(done.stderr + done.stdout)
             raise CannotRun(f"nvcc {compiler.version} refuses {kernel.source}: {said}")
         return out.read_bytes()
 
@@ -129,7 +142,7 @@ def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) 
         array = (ctypes.c_char_p * len(encoded))(*encoded)
         if library.nvrtcCompileProgram(program, len(encoded), array) != 0:
             log = _sized(library, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode(errors="replace")
-            raise CannotRun(f"NVRTC {compiler.version} refuses {kernel.source}: {_first_error(log)}")
+            raise CannotRun(f"NVRTC {compiler.version} refuses {kernel.source}: {first_error(log)}")
         return _sized(library, "nvrtcGetCUBINSize", "nvrtcGetCUBIN", program)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
@@ -151,7 +164,8 @@ def _checked(library: ctypes.CDLL, status: int, what: str) -> None:
         raise CannotRun(f"NVRTC cannot {what}: {library.nvrtcGetErrorString(status).decode()}")
 
 
-def _first_error(log: str) -> str:
+def first_error(log: str) -> str:
+    """Return the first error of a compiler's log."""
     lines = [line.strip() for line in log.replace("\0", "").splitlines() if line.strip()]
     return next((line for line in lines if "error" in line), lines[-1] if lines else "it says nothing")
 

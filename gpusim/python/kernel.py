@@ -2,18 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 import numpy as np
 
-from gpusim.arguments import flag, path, text, whole_number
-from gpusim.cuda.compiler import compile_cubin
-from gpusim.cuda.specialise import Specialisation
-from gpusim.errors import BadInput, CannotRun
+from gpusim.arguments import flag, text, whole_number
+from gpusim.errors import BadInput
 from gpusim.execute.by_line import LineCounts, counts_by_line
 from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings, SharedRace, UnwrittenRead
 from gpusim.execute.conflicts import ConflictExample, KeptAccesses, conflict_lines
@@ -29,11 +27,10 @@ from gpusim.lower.user_kernel import read_user_kernel
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.own.timed import OwnTime, TracedExecution
+from gpusim.python.numba_kernel import NumbaKernel, is_numba
+from gpusim.python.sources import machine_code
 
 GridExtent: TypeAlias = int | Sequence[int]
-
-OPTIONS = ("-std=c++17", "-lineinfo")
-"""Compiler options of a source, besides the target."""
 
 POINTER_BYTES = 8
 
@@ -260,14 +257,28 @@ class ReadyKernel:
         return BoundKernel(self.cubin, self.machine, shape, self.source)
 
 
-def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> ReadyKernel:
+@overload
+def kernel(source: str | Path, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel: ...
+
+
+@overload
+def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel | NumbaKernel: ...
+
+
+def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel | NumbaKernel:
     """
     Return a kernel of one's own, to be executed without a GPU.
 
     Args:
-        source: A file of CUDA C++ (.cu), which NVRTC or nvcc compiles, or machine code (.cubin).
-        entry: Name of the kernel, or a part of it that no other kernel's name has.
+        source: A file of CUDA C++ (.cu), which NVRTC or nvcc compiles, of PTX (.ptx), which ptxas or nvJitLink
+            assembles, or of machine code (.cubin); a ``cupy.RawKernel``, a ``cupy.RawModule``, or a function with
+            ``@numba.cuda.jit``.
+        entry: Name of the kernel, or a part of it that no other kernel's name has; "" if there is one kernel. An
+            instance of a template has its arguments: "scale<float, 3>".
         machine: Machine whose target it is compiled for: a name, or a machine file.
+
+    Returns:
+        A ``ReadyKernel``; for a function of Numba, a kernel that is compiled as it is launched.
 
     Raises:
         BadInput: There is no such kernel, or the machine code is of another target.
@@ -278,32 +289,44 @@ def kernel(source: str | Path, entry: str, *, machine: str | Path = "h200") -> R
     >>> halve = gpusim.kernel("halve.cu", "halve", machine="a100")  # doctest: +SKIP
     >>> run = halve[1, 32](x, 8)  # doctest: +SKIP
     """
-    file, entry, chosen = path("source", source), text("entry", entry), load_machine(machine)
-    target = chosen.compute_capability
-    cubin = _compiled(file, entry, target) if file.suffix == ".cu" else file
-    found = read_user_kernel(cubin, entry, source=file, asked=("source", "entry"))
+    entry, chosen = text("entry", entry), load_machine(machine)
+    folder = Path(source).parent if isinstance(source, str | Path) else None
+    if is_numba(source):
+        return NumbaKernel(source, chosen, lambda file, name: _called(name, _ready(file, entry, chosen, folder)))
+    file, name = machine_code(source, entry, chosen.compute_capability)
+    return _ready(file, name, chosen, folder)
+
+
+def _ready(file: Path, entry: str, machine: Machine, folder: Path | None) -> ReadyKernel:
+    found, target = read_user_kernel(file, entry, source=file, asked=("source", "entry")), machine.compute_capability
     if found.architecture != target:
-        raise BadInput(f"{file} is machine code of sm_{found.architecture}, {chosen.name} executes that of sm_{target}")
-    lines = KernelSource(read_lines(found.data, found.entry, found.file), file.parent)
-    return ReadyKernel(read_cubin(found.data, found.entry, found.file), chosen, lines)
+        raise BadInput(
+            f"{file} is machine code of sm_{found.architecture}, {machine.name} executes that of sm_{target}"
+        )
+    return ready_kernel(found.data, found.entry, found.file, machine, folder)
 
 
-def _compiled(source: Path, entry: str, target: int) -> Path:
-    if not source.is_file():
-        raise CannotRun(f"{source}: no such file")
-    build = Specialisation(
-        entry=entry,
-        build="plain",
-        options=OPTIONS,
-        grid=(1, 1, 1),
-        block_threads=1,
-        shared_bytes=0,
-        k_iterations=0,
-        semaphores=0,
-        source=source,
-        include=source.parent,
-    )
-    return compile_cubin(build, f"sm_{target}")
+def _called(name: str, kernel: ReadyKernel) -> ReadyKernel:
+    """Return a kernel under the name that its author gave it."""
+    return replace(kernel, cubin=replace(kernel.cubin, kernel=name))
+
+
+def ready_kernel(data: bytes, entry: str, file: str, machine: Machine, folder: Path | None = None) -> ReadyKernel:
+    """
+    Return a kernel of machine code.
+
+    Args:
+        data: Bytes of a cubin of the machine's target.
+        entry: Name of the kernel.
+        file: Name of the cubin in messages.
+        machine: Machine that executes it.
+        folder: Folder in which the sources are looked for that its lines name.
+
+    Raises:
+        BadInput: The data are no cubin, or have no such kernel.
+    """
+    lines = KernelSource(read_lines(data, entry, file), folder or Path())
+    return ReadyKernel(read_cubin(data, entry, file), machine, lines)
 
 
 def _extent(name: str, value: GridExtent) -> Dim:

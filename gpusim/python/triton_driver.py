@@ -13,9 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from gpusim.errors import Unsupported, missing_extra
-from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.machine.spec import Machine
-from gpusim.python.kernel import KernelRun, ReadyKernel
+from gpusim.python.kernel import KernelRun, ReadyKernel, ready_kernel
 from gpusim.python.triton_arguments import parameter_values
 from gpusim.units import WARP_SIZE
 
@@ -108,9 +107,9 @@ class TritonDriver:
         target = importlib.import_module("triton.backends.compiler").GPUTarget
         return target("cuda", self.machine.compute_capability, WARP_SIZE)
 
-    def get_current_device(self) -> str:
-        """Return a name under which Triton keeps compiled kernels, equal for machines that they run on alike."""
-        return f"sm_{self.machine.compute_capability} of {self._shared_bytes} bytes"
+    def get_current_device(self) -> Machine:
+        """Return that for which Triton keeps compiled kernels."""
+        return self.machine
 
     def get_current_stream(self, _device: object) -> "TritonDriver":
         """Return what Triton hands to a launcher: this object."""
@@ -118,16 +117,14 @@ class TritonDriver:
 
     def get_device_properties(self, _device: object) -> dict[str, int]:
         """Return the limits that Triton checks."""
-        return {"max_shared_mem": self._shared_bytes}
+        return {"max_shared_mem": self.machine.limits.shared_bytes_per_cta}
 
-    @property
-    def _shared_bytes(self) -> int:
-        return self.machine.limits.shared_bytes_per_cta
-
-    def load_binary(self, name: str, data: bytes, _shared: int, _device: object) -> tuple[None, Cubin, int, int, int]:
+    def load_binary(
+        self, name: str, data: bytes, _shared: int, _device: object
+    ) -> tuple[None, ReadyKernel, int, int, int]:
         """Return no module, the kernel, its registers, its spills, and the most threads of a CTA."""
-        cubin = read_cubin(data, name, f"Triton's {name}")
-        return None, cubin, cubin.registers, 0, self.machine.limits.threads_per_cta
+        kernel = ready_kernel(data, name, f"Triton's {name}", self.machine)
+        return None, kernel, kernel.cubin.registers, 0, self.machine.limits.threads_per_cta
 
     def trial(self, launch: Callable[[], None]) -> Any:
         """Execute a launch of an autotuner, which leaves arrays as they are, and return what it did."""
@@ -146,14 +143,14 @@ class TritonLauncher:
         self._types = tuple(source.signature.values())
         self._metadata = metadata
 
-    def __call__(self, x: int, y: int, z: int, driver: TritonDriver, cubin: Cubin, *rest: Any) -> None:
+    def __call__(self, x: int, y: int, z: int, driver: TritonDriver, kernel: ReadyKernel, *rest: Any) -> None:
         """
         Launch the kernel.
 
         Args:
             x, y, z: CTAs of the grid.
             driver: The active driver.
-            cubin: The kernel.
+            kernel: The kernel.
             rest: Packed metadata, launch metadata and two hooks, which are not used; then the arguments.
         """
         values = rest[4:]
@@ -169,5 +166,5 @@ class TritonLauncher:
             np.zeros(scratch, dtype=np.uint8) if scratch else 0,
             0,
         ]
-        bound = ReadyKernel(cubin, driver.machine)[(x, y, z), block, described.shared]
-        driver.runs.append(bound(*given[: len(cubin.parameters)]))
+        bound = kernel[(x, y, z), block, described.shared]
+        driver.runs.append(bound(*given[: len(kernel.cubin.parameters)]))

@@ -22,12 +22,12 @@ MULTIPLIES = ("matmul", "attention", "grouped", "dequantise")
 @pytest.mark.compiled
 @pytest.mark.parametrize(("case", "target"), EVERY)
 def test_a_triton_function_writes_what_numpy_says(case, target):
-    cubin, source, metadata = kept(case.function, target)
+    kernel, source, metadata = kept(case.function, target)
     driver = TritonDriver(load_machine(MACHINES[target]))
     given = {name: as_triton(name, value) for name, value in copies(case).items()}
     values = [*given.values(), *(one for name, one in case.constants.items() if name in source.signature)]
 
-    TritonLauncher(source, metadata)(*(*case.grid, 1, 1)[:3], driver, cubin, None, None, None, None, *values)
+    TritonLauncher(source, metadata)(*(*case.grid, 1, 1)[:3], driver, kernel, None, None, None, None, *values)
 
     written = {name: given[name].array for name in case.oracle(case.arguments)}
     assert compare(case, case.arguments, written).wrong == 0
@@ -40,7 +40,7 @@ def test_a_triton_function_writes_what_numpy_says(case, target):
 @pytest.mark.parametrize("function", MULTIPLIES)
 def test_matrices_are_multiplied_by_the_instructions_of_sm_80_on_every_target(function, target):
     """As Triton compiles for sm_90 by itself, they would be those of wgmma."""
-    opcodes = {one.mnemonic.split(".")[0] for one in decode(kept(function, target)[0].code, target)}
+    opcodes = {one.mnemonic.split(".")[0] for one in decode(kept(function, target)[0].cubin.code, target)}
 
     assert {"HMMA", "LDSM", "LDGSTS"} <= opcodes
     assert not {"HGMMA", "WARPGROUP", "UTMALDG"} & opcodes

@@ -260,7 +260,9 @@ def _file(data: bytes, where: str) -> tuple[int, int, dict[str, _Section]]:
 
 
 def _kernels(sections: dict[str, _Section]) -> list[str]:
-    return sorted(name.removeprefix(".text.") for name in sections if name.startswith(".text."))
+    """Return the names of code that has parameters' constants; functions that kernels call have none."""
+    names = (name.removeprefix(".text.") for name in sections if name.startswith(".text."))
+    return sorted(name for name in names if f".nv.constant0.{name}" in sections)
 
 
 def _bytes(data: bytes, section: _Section) -> bytes:

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.machine.load import load_machine
+from gpusim.python.kernel import ReadyKernel, ready_kernel
 from gpusim.python.triton_arguments import as_triton
 from gpusim.python.triton_driver import TritonDriver, import_triton
 
@@ -34,13 +34,14 @@ def archive_of(target: int) -> Path:
     return FOLDER / "cubins" / f"sm_{target}.zip"
 
 
-def kept(function: str, target: int) -> tuple[Cubin, SimpleNamespace, SimpleNamespace]:
-    """Return the kept machine code of a function, its source and its metadata, as a launcher reads them."""
+def kept(function: str, target: int) -> tuple[ReadyKernel, SimpleNamespace, SimpleNamespace]:
+    """Return the kept kernel of a function, its source and its metadata, as a launcher reads them."""
     with zipfile.ZipFile(archive_of(target)) as archive:
         data = archive.read(f"{function}.cubin")
         said = json.loads(archive.read(f"{function}.json"))
     metadata = SimpleNamespace(**{name: said[name] for name in READ})
-    return read_cubin(data, metadata.name, function), SimpleNamespace(signature=said["signature"]), metadata
+    kernel = ready_kernel(data, metadata.name, function, load_machine(MACHINES[target]))
+    return kernel, SimpleNamespace(signature=said["signature"]), metadata
 
 
 def compiled(function: Any, arguments: dict[str, Any], constants: dict[str, int], machine: str) -> Any:

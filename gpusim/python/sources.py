@@ -1,0 +1,114 @@
+"""The sources of ``gpusim.kernel``: CUDA C++, PTX, machine code, and CuPy's raw kernels, each made machine code."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from gpusim.arguments import path
+from gpusim.cuda.assembler import assemble
+from gpusim.cuda.compiler import cache_folder, compile_cubin, find_compiler, keep
+from gpusim.cuda.specialise import Specialisation
+from gpusim.errors import BadInput, CannotRun
+
+OPTIONS = ("-std=c++17", "-lineinfo")
+"""Compiler options of a source, besides the target."""
+
+CUPY_OPTIONS = ("-ftz=true",)
+"""What CuPy adds to the options of a raw kernel."""
+
+
+def machine_code(source: object, entry: str, target: int) -> tuple[Path, str]:
+    """
+    Return a file of machine code, and the kernel's name in it or a part of that.
+
+    Args:
+        source: A file, or a raw kernel or module of CuPy.
+        entry: Name of the kernel as the user knows it, "" for the only one.
+        target: Compute capability as 10 * major + minor.
+
+    Raises:
+        BadInput: The source is of no known kind.
+        CannotRun: The file cannot be read, or no compiler is installed, or it rejects the source.
+    """
+    if type(source).__module__.partition(".")[0] in ("cupy", "cupyx"):
+        return _of_cupy(source, entry, target)
+    file = path("source", source)
+    if file.suffix == ".cu":
+        return _compiled(file, entry, target, OPTIONS)
+    if file.suffix == ".ptx":
+        return assemble(_read(file), str(file), target), entry
+    return file, entry
+
+
+def _of_cupy(raw: Any, entry: str, target: int) -> tuple[Path, str]:
+    kind = type(raw).__name__
+    if kind not in ("RawKernel", "RawModule"):
+        raise BadInput(f"source: {kind} of CuPy has no source without a driver; give a cupy.RawKernel or RawModule")
+    name = entry or getattr(raw, "name", "")
+    if raw.code is None:
+        return machine_code(raw.file_path, name, target)
+    standard = () if any(re.match("-+std=", one) for one in raw.options) else OPTIONS[:1]
+    options = (*standard, *OPTIONS[1:], *raw.options, *(f"-I{folder}" for folder in _cupy_headers()), *CUPY_OPTIONS)
+    return _compiled(_kept_text(raw.code), name, target, options, raw.backend)
+
+
+def _cupy_headers() -> Iterator[Path]:
+    """Yield the folders of headers that CuPy brings: CCCL's, then its own."""
+    spec = find_spec("cupy")
+    for folder in (spec and spec.submodule_search_locations) or ():
+        headers = Path(folder) / "_core" / "include"
+        yield from sorted((headers / "cupy" / "_cccl").glob("*"))
+        yield headers
+
+
+def _compiled(
+    source: Path, entry: str, target: int, options: tuple[str, ...], compiler: str | None = None
+) -> tuple[Path, str]:
+    text = _read(source)
+    folder = source.parent
+    if "<" in entry:
+        text += f"\ntemplate __global__ decltype({entry}) {entry};\n".encode()
+        source = _kept_text(f'#line 1 "{source}"\n{text.decode()}')
+        options = (*options, f"-I{folder}")
+        folder = source.parent
+        entry = _mangled(entry)
+    build = Specialisation(
+        entry=entry,
+        build="plain",
+        options=options,
+        grid=(1, 1, 1),
+        block_threads=1,
+        shared_bytes=0,
+        k_iterations=0,
+        semaphores=0,
+        source=source,
+        include=folder,
+    )
+    chosen = find_compiler("nvcc" if compiler == "nvcc" else None)
+    return compile_cubin(build, f"sm_{target}", chosen), entry
+
+
+def _kept_text(text: str) -> Path:
+    """Return a file in the cache with a text."""
+    data = text.encode()
+    file = cache_folder() / f"{hashlib.sha256(data).hexdigest()[:32]}.cu"
+    keep(file, data)
+    return file
+
+
+def _mangled(entry: str) -> str:
+    """Return the part of the symbol of a template's instance that its name makes: "6filterI" of "filter<float>"."""
+    names = entry.partition("<")[0].strip().split("::")
+    return "".join(f"{len(one)}{one}" for one in names if one) + "I"
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        raise CannotRun(f"{file}: no such file") from error
+    except OSError as error:
+        raise CannotRun(f"{file}: {error.strerror}") from error
