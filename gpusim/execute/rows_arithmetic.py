@@ -434,6 +434,7 @@ def _double_compare(row: RowMaker) -> None:
     row.source(core.FROM_A, "a", negative=SIGN_BIT, positive=FULL, pair=True)
     other = "c" if "c" in row.sass.operands else "b"
     row.source(core.FROM_B, other, negative=SIGN_BIT, positive=FULL, pair=True)
+    row.set(FORM_3=row.one_of(("", "MIN", "MAX")))
     row.set(FORM=row.one_of(FLOAT_COMPARISONS), FORM_2=row.one_of(COMBINATIONS))
     row.predicate(core.X, row.sass.operands["x"])
     row.outputs()

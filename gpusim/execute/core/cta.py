@@ -199,9 +199,10 @@ def run_warp(x: Cta, turn: int) -> int:
         note(t, at, r.mask, x.warp)
         kind = r.code[row + KIND]
         if kind >> GROUP == 0:
+            came = at
             at = control(x, at, row, kind)
             if c.fault != NO_FAULT:
-                return stop(x, at, c.fault)
+                return stop(x, came, c.fault)
             if c.state[first + STATE] != RUNNING:
                 c.state[first + AT] = at
                 return c.state[first + STATE]

@@ -7,6 +7,7 @@ from gpusim.execute.core.constants import (
     D_MULTIPLY,
     FORM,
     FORM_2,
+    FORM_3,
     FROM_A,
     FROM_B,
     FROM_C,
@@ -50,9 +51,32 @@ def double_operation(r: WarpRegisters, row: int, kind: int) -> None:
 
 
 def double_compare(r: WarpRegisters, row: int) -> None:
-    """DSETP: compare (FORM) a with b, then combine (FORM_2) with x; q is of the opposite."""
-    relation, how, holds = r.code[row + FORM], r.code[row + FORM_2], 0
+    """
+    DSETP: compare (FORM) a with b, then combine (FORM_2) with x; q is of the opposite.
+
+    FORM_3: 1, 2 for .MIN, .MAX: p is of the lanes whose extreme is a, q of those in which both are NaN. Source: nvcc's
+    code of fmin and fmax, which takes b where p does not hold, and makes it a quiet NaN where q does.
+    """
+    relation, how, extreme = r.code[row + FORM], r.code[row + FORM_2], r.code[row + FORM_3]
+    holds, other = 0, 0
     for lane in range(WARP_SIZE):
-        holds |= float_compared(relation, double_at(r, A, lane), double_at(r, B, lane)) << lane
+        a, b = double_at(r, A, lane), double_at(r, B, lane)
+        if extreme:
+            holds |= first_is_extreme(a, b, extreme) << lane
+            other |= (a != a and b != b) << lane  # noqa: PLR0124 - only a NaN differs from itself
+        else:
+            holds |= float_compared(relation, a, b) << lane
     also = tested(r, row, X)
-    set_both(r, row, combined(how, holds, also), combined(how, ~holds, also))
+    set_both(r, row, combined(how, holds, also), combined(how, other if extreme else ~holds, also))
+
+
+def first_is_extreme(a: float, b: float, extreme: int) -> int:
+    """Return whether the minimum (1) or maximum (2) of two numbers is the first: a number before a NaN, -0 before 0."""
+    if a != a:  # noqa: PLR0124 - only a NaN differs from itself
+        return 0
+    if b != b:  # noqa: PLR0124
+        return 1
+    if a == b:
+        negative = low32(double_bits(a) >> 63)
+        return negative if extreme == 1 else 1 - negative
+    return a < b if extreme == 1 else a > b

@@ -148,7 +148,7 @@ CONTROL_OPCODES: dict[int, tuple[str, Irregular]] = {
     0x918: ("NOP", Irregular(plain, nothing)),
     0x91A: ("DEPBAR", Irregular(fixed("LE"), _depbar, idle=1 << 47)),
     0x941: ("BSYNC", Irregular(plain, lambda w: {"n": _convergence(w)}, idle=ALWAYS)),
-    0x942: ("BREAK", Irregular(plain, lambda w: {"n": _convergence(w)}, idle=ALWAYS)),
+    0x942: ("BREAK", Irregular(plain, lambda w: {"x": predicate(w, 87, 90), "n": _convergence(w)}, hidden="x")),
     0x944: ("CALL", Irregular(fixed("REL", "NOINC"), _near_call, idle=UNCOUNTED)),
     0x344: ("CALL", Irregular(fixed("REL", "NOINC"), _near_call_of_register, idle=UNCOUNTED)),
     0x943: ("CALL", Irregular(fixed("ABS", "NOINC"), _far_call, idle=UNCOUNTED)),

@@ -151,6 +151,11 @@ def test_conversions_read_as_nvdisasm_writes_them(word, text):
     assert decode_word(value, 0, architecture).text == text
 
 
+def test_lanes_that_leave_a_convergence_may_be_those_of_a_predicate():
+    assert decode_word(0x000FE20005000000_0000000000048942, 0, 80).text == "@!P0 BREAK !P2, B4"
+    assert decode_word(0x000FE20003800000_0000000000010942, 0, 80).text == "@P0 BREAK B1"
+
+
 def test_before_sm_90_a_global_address_names_no_descriptor():
     assert decode_word(LDGSTS, 0, 80).text == "@P6 LDGSTS.E.BYPASS.128 [R45+0xc000], [R10.64]"
 
