@@ -80,7 +80,7 @@ class _Seen:
 @dataclass(slots=True)
 class Requests:
     """
-    The distinct requests of warp instructions to global memory, in the columns of ``sim.columns.Data``.
+    The distinct requests of warp instructions to global memory, in the columns of ``sim.columns.Data`` and ``Traces``.
 
     Request 0 is that of an instruction without active lanes. Lines count from the first line that a request touches.
     """
@@ -91,6 +91,8 @@ class Requests:
     l1_wavefronts: Column = field(default_factory=lambda: column((0,)))
     line: Column = field(default_factory=lambda: column(())[:0])
     mask: Column = field(default_factory=lambda: column(())[:0])
+    masked: Column = field(default_factory=lambda: column(())[:0])
+    passes: Column = field(default_factory=lambda: column(())[:0])
     _seen: _Seen = field(default_factory=_Seen)
 
     def of(self, accesses: Accesses) -> tuple[IntArray, IntArray]:
@@ -117,6 +119,7 @@ class Requests:
         begins = np.ones(len(row), dtype=np.bool_)
         begins[1:] = (row[1:] != row[:-1]) | (line[1:] != line[:-1])
         starts = np.flatnonzero(begins)
+        words, most = _sector_contents(relative, active, sizes, row, sectors[row, lane])
         masks = np.add.reduceat(bit, starts)
         counts = np.bincount(row[starts], minlength=len(relative))
         wavefronts = np.zeros(len(relative), dtype=np.int64)
@@ -128,7 +131,34 @@ class Requests:
         self.l1_wavefronts.frombytes(wavefronts.tobytes())
         self.line.frombytes(line[starts].astype(np.int64).tobytes())
         self.mask.frombytes(masks.astype(np.int64).tobytes())
+        self.masked.frombytes(np.maximum.reduceat(words < SECTOR_BYTES, starts).astype(np.int64).tobytes())
+        self.passes.frombytes(np.add.reduceat(most, starts).astype(np.int64).tobytes())
         return numbers.astype(np.int64)
+
+
+def _sector_contents(
+    relative: IntArray, active: BoolArray, sizes: IntArray, row: IntArray, sector: IntArray
+) -> tuple[IntArray, IntArray]:
+    """
+    Return for each sector of each access the bytes that lanes access, and the most lanes at one address.
+
+    Args:
+        relative, active, sizes: The accesses.
+        row, sector: The access and the number of each sector, in order.
+    """
+    at, lane = np.nonzero(active)
+    address = relative[at, lane]
+    order = np.lexsort((address, at))
+    at, address = at[order], address[order]
+    fresh = np.ones(len(at), dtype=np.bool_)
+    fresh[1:] = (at[1:] != at[:-1]) | (address[1:] != address[:-1])
+    first = np.flatnonzero(fresh)
+    alike = np.diff(np.append(first, len(at)))
+    of_sector = np.searchsorted(row << 40 | sector, at[first] << 40 | address[first] // SECTOR_BYTES)
+    covered, most = np.zeros(len(row), dtype=np.int64), np.zeros(len(row), dtype=np.int64)
+    np.add.at(covered, of_sector, sizes[at[first]])
+    np.maximum.at(most, of_sector, alike)
+    return covered, most
 
 
 LOADED, STORED, MATRICES, SPILLED, UPDATED, KINDS = range(6)

@@ -15,7 +15,7 @@ from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import OUTPUT, Access, Decoded
-from gpusim.sim.core.constants import ARRIVES, WAITS
+from gpusim.sim.core.constants import ARRIVES, ATOMIC, FLOAT_ATOMIC, WAITS
 from gpusim.sim.decode import InstructionDecoder
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
@@ -151,9 +151,7 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
         fetched = max(
             decoder.machine.l2.fetch_bytes, *(PREFETCHES[one] for one in sass.modifiers if one in PREFETCHES), 0
         )
-        row = row._replace(
-            traced=True, atomic=sass.name in GLOBAL_ATOMICS, fetch_sectors=min(fetched, LINE_BYTES) // SECTOR_BYTES
-        )
+        row = row._replace(traced=True, atomic=_atomic(sass), fetch_sectors=min(fetched, LINE_BYTES) // SECTOR_BYTES)
     if sass.name == "BAR":
         row = _barrier(row, sass)
     return row
@@ -208,6 +206,13 @@ def _instruction(sass: Sass, unit: Unit, pipe: str) -> Instruction:
         wait_mask=control.wait_mask,
         sources=registers_read(sass.text) if unit == "pipe" else 0,
     )
+
+
+def _atomic(sass: Sass) -> int:
+    """Return the kind of an atomic on global memory; 0 for other accesses."""
+    if sass.name not in GLOBAL_ATOMICS:
+        return 0
+    return FLOAT_ATOMIC if any(one.startswith(("F16", "F32", "F64", "BF16")) for one in sass.modifiers) else ATOMIC
 
 
 def _access(  # noqa: PLR0911 - one for each kind of access

@@ -237,6 +237,8 @@ class TracedExecution:
                 first=trace.first,
                 arrays=trace.arrays,
                 array_line=trace.array_line,
+                masked=requests.masked or column(()),
+                passes=requests.passes or column(()),
                 access=trace.access or column(()),
                 line=trace.line or column(()),
             ),

@@ -125,7 +125,7 @@ class Decoded(NamedTuple):
         joins: Whether it waits for the release of a barrier at which its warp has arrived.
         awaits: Whether the warp waits here for the preceding split-K slice.
         traced: Whether its lanes' addresses are the next entry of its warp's trace (``columns.Traces``).
-        atomic: Whether it is an atomic on global memory.
+        atomic: ``ATOMIC`` or ``FLOAT_ATOMIC`` for an atomic on global memory, else 0.
         fetch_sectors: For a traced access, the sectors that a miss in the L2 brings at least: 1, 2 or the whole line.
         barrier: Number of the barrier, from 0.
         arrivals: Arrivals that complete a phase of the barrier; 0 where all warps of the CTA arrive.
@@ -154,7 +154,7 @@ class Decoded(NamedTuple):
     joins: bool = False
     awaits: bool = False
     traced: bool = False
-    atomic: bool = False
+    atomic: int = 0
     fetch_sectors: int = SECTORS_PER_LINE
     barrier: int = 0
     arrivals: int = 0

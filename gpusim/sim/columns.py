@@ -226,6 +226,8 @@ class Traces:
         first: For each CTA and warp, the warp's first entry; empty without traces.
         arrays: Arrays in global memory.
         array_line: For each CTA and array, the line from which its entries count.
+        masked: For each line request, 1 if a store writes a sector of it in part.
+        passes: For each line request, the passes that an atomic takes: over its sectors, the most lanes at one word.
         access: For each entry, its request (``Data.asked``) << ``REQUEST_AT``, its array << ``ARRAY_AT``, and its
             wavefronts in shared memory.
         line: For each entry, the first line that it touches.
@@ -234,6 +236,8 @@ class Traces:
     first: Column = field(default_factory=lambda: column(()))
     arrays: int = 0
     array_line: Column = field(default_factory=lambda: column(()))
+    masked: Column = field(default_factory=lambda: column(()))
+    passes: Column = field(default_factory=lambda: column(()))
     access: Column = field(default_factory=lambda: column(()))
     line: Column = field(default_factory=lambda: column(()))
 

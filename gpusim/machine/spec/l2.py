@@ -87,6 +87,42 @@ class L2ClockSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class L2PartsSpec:
+    """
+    The bandwidth that accesses to parts of a line take.
+
+    Attributes:
+        read_bytes: Bytes in whole multiples of which a line is read.
+        store_bytes: Bytes of write bandwidth that a line takes at least.
+        mask_bytes: Further bytes that a line takes, of the SM's port too, if a sector of it is stored in part.
+    """
+
+    read_bytes: Annotated[int, FigureUnit("bytes", 32, LINE_BYTES, power_of_two=True)]
+    store_bytes: Annotated[int, FigureUnit("bytes", 0, LINE_BYTES)]
+    mask_bytes: Annotated[int, FigureUnit("bytes", 0, LINE_BYTES, zero="whole sectors alike")]
+
+
+@dataclass(frozen=True, slots=True)
+class L2AtomicsSpec:
+    """
+    Atomics on global memory, which the L2 executes: lanes of a sector together, lanes of a word one after another.
+
+    Attributes:
+        bytes: Bytes of write bandwidth that a pass takes.
+        sector_percent: Cycles for which a pass keeps its line from other atomics, per cent.
+        lane_percent: The same, if several lanes update a word.
+        float_percent: The same, if several lanes add floats to a word.
+        latency: Cycles that an atomic takes longer than a load that hits the L2.
+    """
+
+    bytes: Annotated[int, FigureUnit("bytes", 1, 4096)]
+    sector_percent: Annotated[int, FigureUnit("percent")]
+    lane_percent: Annotated[int, FigureUnit("percent")]
+    float_percent: Annotated[int, FigureUnit("percent")]
+    latency: Annotated[int, FigureUnit("cycles", zero="no longer than a load")]
+
+
+@dataclass(frozen=True, slots=True)
 class L2Spec:
     """
     The L2 of the chip.
@@ -113,6 +149,8 @@ class L2Spec:
         reach: Distance from the SMs; None if unknown, and then it is equal for all.
         clock: Latency on clocks of the L2 and DRAM; None if unknown, and then the L2 runs on the SMs' clock and DRAM on
             its own.
+        parts: Cost of parts of lines; None if unknown, and then sectors alone count.
+        atomics: Cost of atomics; None if unknown, and then they take as long as stores.
     """
 
     bytes: Annotated[int, FigureUnit("bytes", 1 << 16, 1 << 29)]
@@ -134,6 +172,8 @@ class L2Spec:
     crossing: L2CrossingSpec | None
     reach: L2ReachSpec | None
     clock: L2ClockSpec | None
+    parts: L2PartsSpec | None
+    atomics: L2AtomicsSpec | None
 
     @property
     def most_merged(self) -> int:

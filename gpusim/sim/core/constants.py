@@ -176,6 +176,9 @@ MOST_CREDIT = LINES_AT_ONCE * SECTORS_PER_LINE * MILLI
 WHOLE_LINE = (1 << SECTORS_PER_LINE) - 1
 """Mask of all sectors of a line."""
 
+ATOMIC, FLOAT_ATOMIC = 1, 2
+"""Atomics on global memory: of integers, and additions of floats."""
+
 PAIR, FIRST_OF_PAIRS = 0b11, 0b0101
 """Masks of a line's first two sectors, and of the first sector of each pair."""
 

@@ -19,7 +19,7 @@ cdef class Dram:
     cdef long long transfer(self, long long bank, long long issued, long long size) noexcept
     cdef long long read(self, long long line, long long bank, long long start, long long size, long long issued) noexcept
     cdef long long read_unnumbered(self, long long start, long long size, long long issued) noexcept
-    cdef long long write_line(self, long long issued) noexcept
+    cdef long long write_line(self, long long issued, long long size) noexcept
     cdef long long arrival(self, long long line, long long at) noexcept
     cdef long long refresh_left(self, long long line, long long at) noexcept
     cdef long long quantile(self, long long draw) noexcept

@@ -172,9 +172,11 @@ class Dram:
         bank = self.next_bank()
         return self.read(self.unnumbered * self.region_lines, bank, start, size, issued)
 
-    def write_line(self, issued: int) -> int:
-        """Write a line; return the time at which its channel can gather the write, in thousandths of a cycle."""
-        begin = self.occupy(self.next_bank(), issued, SECTORS_PER_LINE * SECTOR_BYTES, writes=1)
+    def write_line(self, issued: int, size: int) -> int:
+        """
+        Write ``size`` bytes of a line; return the time at which its channel can gather them, in thousandths of a cycle.
+        """
+        begin = self.occupy(self.next_bank(), issued, size, writes=1)
         return max(0, begin - self.gathering) if self.most_gathered else 0
 
     def arrival(self, line: int, at: int) -> int:

@@ -66,6 +66,8 @@ class L2:
         looked_up: Sectors looked up: sectors of reads that are not merged, and sectors that one partition requests from
             the other.
         fetch_sectors: Sectors that a miss of the next request brings at least: 1, 2 or the whole line.
+        read_sectors: Sectors in multiples of which the next request takes read bandwidth: 1 or 2.
+        taken: Time at which the L2 took the last atomic, in thousandths of a cycle.
         written_back: Bytes of modified lines that the whole chip wrote to DRAM.
     """
 
@@ -106,7 +108,9 @@ class L2:
         # For each line and GPC: the time until which requests are merged, in thousandths of a cycle; the requested
         # sectors; the number of requests that the last lookup has served.
         self.merge_table = pages(self.gpcs * (self.most_lines + LINES_AT_ONCE + 2) if simulated else 2)
-        self.fetch_sectors = SECTORS_PER_LINE
+        # The time until which atomics keep the line of each slot, in thousandths of a cycle.
+        self.updated_until, self.taken = pages(self.most_lines + LINES_AT_ONCE + 2 if simulated else 2), 0
+        self.fetch_sectors, self.read_sectors = SECTORS_PER_LINE, 1
         self.far_phase, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
 
     def hit_latency(self, sm: int) -> int:
@@ -161,7 +165,7 @@ class L2:
             return max(begin // MILLI + self.hit_latency(sm), at_l2 + self.sm_offset[sm])
         asked = sectors_in(mask)
         self.looked_up += asked
-        arbiter.charge(READ, sm, issued, asked * SECTOR_BYTES)
+        arbiter.charge(READ, sm, issued, self.taken_with(mask) * SECTOR_BYTES)
         arrival = begin // MILLI + self.hit_latency(sm)
         if missing:
             ready = max(ready, self.read_dram(line, begin, missing * SECTOR_BYTES, issued))
@@ -190,6 +194,12 @@ class L2:
             return mask
         return ((mask | mask >> 1) & FIRST_OF_PAIRS) * PAIR
 
+    def taken_with(self, mask: int) -> int:
+        """Return the sectors whose read bandwidth a read of some sectors takes: each, or whole pairs."""
+        if self.read_sectors == 1:
+            return sectors_in(mask)
+        return sectors_in((mask | mask >> 1) & FIRST_OF_PAIRS) * self.read_sectors
+
     def read_dram(self, line: int, start: int, size: int, issued: int) -> int:
         """Read bytes of a line from DRAM and write them into the L2; return the cycle of their arrival."""
         arrived = self.dram.read(line, self.dram.bank_of(line), start, size, issued)
@@ -208,16 +218,52 @@ class L2:
         """Allocate a line that is stored whole; return the time at which the L2 has room, in thousandths of a cycle."""
         self.next_line += 1
         slot = self.lines.allocate(self.next_line)
-        self.lines.dirty[slot] = 1
+        self.lines.dirty[slot] = WHOLE_LINE
         return self.make_room(issued)
 
-    def write(self, line: int, mask: int, issued: int) -> int:
-        """Write sectors of a line, and allocate it on a miss; return the time at which the L2 has room for it."""
+    def write(self, line: int, mask: int, masked: int, start: int, issued: int) -> int:
+        """
+        Write sectors of a line, and allocate it on a miss; return the time at which the L2 has room for it.
+
+        If ``masked``, sectors that the L2 lacks are read from DRAM, because the store has only a part of each.
+        """
         slot = self.lines.touch(line)
         room = self.make_room(issued) if self.lines.held[slot] == 0 else 0
+        missing = mask & ~self.lines.held[slot]
+        if masked and missing:
+            ready = self.read_dram(line, start, sectors_in(missing) * SECTOR_BYTES, issued)
+            self.lines.ready[slot] = max(self.lines.ready[slot], ready)
         self.lines.held[slot] |= mask
-        self.lines.dirty[slot] = 1
+        self.lines.dirty[slot] |= mask
         return room
+
+    def update(self, sm: int, line: int, mask: int, start: int, issued: int, busy: int) -> int:  # noqa: PLR0917 - in C all are
+        """
+        Read and modify sectors of a line; return the cycle at which the old values arrive at the SM.
+
+        ``taken`` is set to the time at which the L2 has taken the request: when earlier atomics of the line are done.
+
+        Args:
+            sm: The SM.
+            line: The line.
+            mask: Mask of its sectors.
+            start: Time at which the request reaches the L2.
+            issued: Cycle of the issue.
+            busy: Hundredths of a cycle for which it keeps the line from other atomics.
+        """
+        lines = self.lines
+        slot = lines.touch(line)
+        place = slot // SLOT_WIDTH
+        self.taken = max(start, self.updated_until[place])
+        if mask & ~lines.held[slot]:
+            self.make_room(issued)
+            brought = self.brought_with(mask)
+            size = sectors_in(brought & ~lines.held[slot]) * SECTOR_BYTES
+            lines.ready[slot] = max(lines.ready[slot], self.read_dram(line, self.taken, size, issued))
+            lines.held[slot] |= brought
+        lines.dirty[slot] |= mask
+        self.updated_until[place] = self.taken + busy * MILLI // PERCENT
+        return max(self.taken // MILLI + self.hit_latency(sm), lines.ready[slot] + self.sm_offset[sm])
 
     def make_room(self, issued: int) -> int:
         """
@@ -228,8 +274,9 @@ class L2:
         """
         lines, room = self.lines, 0
         if lines.count > self.most_lines:
-            if lines.dirty[lines.victim()]:
-                room = self.dram.write_line(issued)
-                self.written_back += SECTORS_PER_LINE * SECTOR_BYTES * self.dram.share
+            modified = sectors_in(lines.dirty[lines.victim()]) * SECTOR_BYTES
+            if modified:
+                room = self.dram.write_line(issued, modified)
+                self.written_back += modified * self.dram.share
             lines.evict()
         return room

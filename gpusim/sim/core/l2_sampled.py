@@ -262,5 +262,5 @@ class L2Sampled:
             self.displaced += (at - begin) * self.stored_in[number % CHUNKS_KNOWN]
         while self.displaced >= SECTORS_PER_LINE * chunk:
             self.displaced -= SECTORS_PER_LINE * chunk
-            room = max(room, self.dram.write_line(issued))
+            room = max(room, self.dram.write_line(issued, SECTORS_PER_LINE * SECTOR_BYTES))
         return room

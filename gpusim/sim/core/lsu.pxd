@@ -40,7 +40,7 @@ cdef class Lsu:
     cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
     cdef const long long[::1] output_line, traced_access, traced_line, array_line
     cdef const int[::1] traced, atomic, fetch_sectors
-    cdef long long arrays, traced_wavefronts
+    cdef long long arrays, traced_wavefronts, read_sectors
     cdef long long[::1] next_traced
     cdef void take_traced(self, long long warp) noexcept
     @cython.locals(mio=Mio)

@@ -138,6 +138,7 @@ class Lsu:
         self.load_hit, self.load_look_ups = machine.l1.hit_latency, 0 if lines is None else lines.look_ups
         self.line_interval = 0 if lines is None else lines.interval
         self.port_path_bytes = 0 if stores is None else stores.bytes_per_cycle
+        self.read_sectors = 1 if machine.l2.parts is None else machine.l2.parts.read_bytes // SECTOR_BYTES
         self.return_bytes, self.wavefront_latency = machine.shared.warp_return_bytes, machine.shared.wavefront_latency
         self.source_release, self.register_interval = machine.mio.source_release, machine.mio.register_interval
         self.copy_hit, self.look_ups, self.copy_stage, self.commit_stage, self.copy_release = self.load_hit, 1, 1, 1, 0
@@ -429,7 +430,7 @@ class Lsu:
         self.drained[warp] = served
         if not sectors:
             return served + self.load_hit if self.is_load[code] else served
-        landed = self.stores.store_lines(sm, served, at, sectors, first, end, self.base, self.atomic[code])
+        landed = self.stores.store_lines(sm, served, at, first, end, self.base, self.atomic[code])
         self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
         self.stores_taken[self.slot[warp]] = max(self.stores.stored_at[sm] // MILLI, self.stores_taken[self.slot[warp]])
         return landed if self.is_load[code] else served
@@ -464,7 +465,7 @@ class Lsu:
         array = self.cta[self.slot[warp]] * self.arrays + (access >> ARRAY_AT & TRACED_ARRAY)
         self.request, self.traced_wavefronts = access >> REQUEST_AT, access & TRACED_WAVEFRONTS
         self.base = self.traced_line[entry] + self.array_line[array]
-        self.l2.fetch_sectors = self.fetch_sectors[self.at[warp]]
+        self.l2.fetch_sectors, self.l2.read_sectors = self.fetch_sectors[self.at[warp]], self.read_sectors
 
     def resolve(self, warp: int, code: int) -> None:
         """

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from gpusim.sim.core.cache cimport Lines
+from gpusim.sim.core.cache cimport sectors_in
 from gpusim.sim.core.l2 cimport L2
 from gpusim.sim.core.l2_arbiter cimport Crossbar, L2Arbiter
 from gpusim.sim.core.l2_sampled cimport L2Sampled
@@ -17,11 +17,10 @@ cdef class Stores:
     cdef long long store_buffer, port_bytes, most_waiting, write_latency, unwritten
     cdef readonly long long stored_bytes, acknowledged
     cdef long long[::1] store_free, stored_at, port_exit, waiting, waiting_at, waiting_sectors, first_waiting, next_waiting
-    cdef long long leaves
-    cdef const long long[::1] line, sector_mask
-    @cython.locals(lines=Lines)
-    cdef long long store_lines(self, long long sm, long long at, long long issued, long long sectors, long long first, long long end, long long base, long long atomic) noexcept
-    cdef long long request(self, long long sm, long long at, long long issued, long long sectors) noexcept
+    cdef long long leaves, least_bytes, mask_bytes, atomic_bytes, atomic_latency, sector_percent, lane_percent, float_percent
+    cdef const long long[::1] line, sector_mask, masked, passes
+    cdef long long store_lines(self, long long sm, long long at, long long issued, long long first, long long end, long long base, long long atomic) noexcept
+    cdef long long request(self, long long sm, long long at, long long issued, long long port_size, long long size) noexcept
     cdef void pass_port(self, long long sm, long long start, long long sectors) noexcept
     cdef long long room_at_port(self, long long sm) noexcept
     cdef long long store(self, long long sm, long long at, long long issued, long long sectors) noexcept

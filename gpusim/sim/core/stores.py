@@ -29,7 +29,8 @@ for it.
 from typing import TYPE_CHECKING
 
 from gpusim.sim.columns import zeros
-from gpusim.sim.core.constants import MILLI, STORE, WAITING_STORES
+from gpusim.sim.core.cache import sectors_in
+from gpusim.sim.core.constants import ATOMIC, MILLI, STORE, WAITING_STORES
 from gpusim.sim.core.l2_arbiter import Crossbar
 from gpusim.sim.core.l2_sampled import L2Sampled
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE
@@ -73,6 +74,15 @@ class Stores:
         self.first_waiting, self.next_waiting = zeros(sms), zeros(sms)
         self.unwritten, self.stored_bytes, self.acknowledged, self.leaves = 0, 0, 0, 0
         self.line, self.sector_mask = data.line, data.mask
+        self.masked, self.passes = data.traces.masked, data.traces.passes
+        parts, atomics = machine.l2.parts, machine.l2.atomics
+        self.least_bytes, self.mask_bytes = (0, 0) if parts is None else (parts.store_bytes, parts.mask_bytes)
+        self.atomic_bytes, self.atomic_latency = SECTOR_BYTES, 0
+        self.sector_percent = self.lane_percent = self.float_percent = 0
+        if atomics is not None:
+            self.atomic_bytes, self.atomic_latency = atomics.bytes, atomics.latency
+            self.sector_percent, self.lane_percent = atomics.sector_percent, atomics.lane_percent
+            self.float_percent = atomics.float_percent
 
     def room_at_port(self, sm: int) -> int:
         """Return the cycle at which the buffer before an SM's port has room for another store."""
@@ -91,7 +101,9 @@ class Stores:
             issued: Cycle of the issue.
             sectors: Number of sectors.
         """
-        start = self.request(sm, at, issued, sectors)
+        size = sectors * SECTOR_BYTES
+        start = self.request(sm, at, issued, size, size)
+        self.stored_bytes += size
         self.unwritten += sectors
         if self.simulated:
             while self.unwritten >= SECTORS_PER_LINE:
@@ -102,43 +114,61 @@ class Stores:
         self.pass_port(sm, start, sectors)
         return start // MILLI
 
-    def store_lines(  # noqa: PLR0917 - in C all are
-        self, sm: int, at: int, issued: int, sectors: int, first: int, end: int, base: int, atomic: int
-    ) -> int:
+    def store_lines(self, sm: int, at: int, issued: int, first: int, end: int, base: int, atomic: int) -> int:  # noqa: PLR0917 - in C all are
         """
         Store or update sectors of lines that are known; return the cycle at which an atomic's result arrives.
 
-        A store writes its lines in the L2; an atomic reads them first, from DRAM if the L2 lacks them. Modified lines
-        are written to DRAM when they are evicted.
-
-        Not modelled: sectors that are stored in part, which the L2 completes from DRAM.
+        A store writes its lines in the L2. A sector that it writes in part is completed from DRAM. An atomic reads its
+        lines first, from DRAM if the L2 lacks them, and keeps each from other atomics for its passes. Modified sectors
+        are written to DRAM when their line is evicted.
 
         Args:
             sm: The SM.
             at: Cycle at which the data stage serves the instruction.
             issued: Cycle of the issue.
-            sectors: Number of sectors.
             first, end: Its line requests.
             base: Line number from which their lines are counted.
-            atomic: 1 for an atomic, 0 for a store.
+            atomic: 0 for a store, ``ATOMIC`` or ``FLOAT_ATOMIC``.
         """
-        start, landed, lines = self.request(sm, at, issued, sectors), 0, self.l2.lines
+        size, port_size, sectors = 0, 0, 0
         for touched in range(first, end):
+            own = sectors_in(self.sector_mask[touched])
+            sectors += own
             if atomic:
-                slot = lines.touch(self.line[touched] + base)
-                landed = max(landed, self.l2.read(sm, slot, self.sector_mask[touched], start, issued))
-                lines.dirty[slot] = 1
+                port_size += self.passes[touched] * SECTOR_BYTES
+                size += self.passes[touched] * self.atomic_bytes
             else:
-                start = max(start, self.l2.write(self.line[touched] + base, self.sector_mask[touched], issued))
+                masked = self.mask_bytes if self.masked[touched] else 0
+                port_size += own * SECTOR_BYTES + masked
+                size += max(own * SECTOR_BYTES + masked, self.least_bytes)
+        start, landed = self.request(sm, at, issued, port_size, size), 0
+        self.stored_bytes += sectors * SECTOR_BYTES
+        for touched in range(first, end):
+            line, mask = self.line[touched] + base, self.sector_mask[touched]
+            if atomic:
+                passes = self.passes[touched]
+                alike = self.lane_percent if atomic == ATOMIC else self.float_percent
+                each = alike if passes > sectors_in(mask) else self.sector_percent
+                landed = max(landed, self.l2.update(sm, line, mask, start, issued, passes * each))
+                start = max(start, self.l2.taken)
+            else:
+                start = max(start, self.l2.write(line, mask, self.masked[touched], start, issued))
         self.pass_port(sm, start, sectors)
-        return landed
+        return landed + self.atomic_latency
 
-    def request(self, sm: int, at: int, issued: int, sectors: int) -> int:
-        """Send sectors to an SM's port at a cycle; return the time at which the L2 grants them."""
-        size = sectors * SECTOR_BYTES
+    def request(self, sm: int, at: int, issued: int, port_size: int, size: int) -> int:
+        """
+        Send a store to an SM's port at a cycle; return the time at which the L2 grants it.
+
+        Args:
+            sm: The SM.
+            at: Cycle at which the data stage serves the store.
+            issued: Cycle of the issue.
+            port_size: Bytes that it takes of the port.
+            size: Bytes that it takes of the L2's write bandwidth.
+        """
         self.leaves = max(at * MILLI, self.store_free[sm])
-        self.store_free[sm] = self.leaves + size * MILLI // self.port_bytes
-        self.stored_bytes += size
+        self.store_free[sm] = self.leaves + port_size * MILLI // self.port_bytes
         return max(self.stored_at[sm], self.arbiter.request(STORE, sm, self.leaves, issued, size))
 
     def pass_port(self, sm: int, start: int, sectors: int) -> None:
