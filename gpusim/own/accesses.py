@@ -161,8 +161,9 @@ def _sector_contents(
     return covered, most
 
 
-LOADED, STORED, MATRICES, SPILLED, UPDATED, KINDS = range(6)
-"""Kinds of access to banked memory, and their number: plain loads, stores, ldmatrix, local memory, atomics."""
+LOADED, STORED, MATRICES, SPILLED, UPDATED, DISTINCT, KINDS = range(7)
+"""Kinds of access to banked memory, and their number: plain loads, stores, ldmatrix, local memory, atomics;
+and accesses that take a pass for each distinct address, which are to no banked memory."""
 
 
 @dataclass(slots=True)
@@ -200,6 +201,9 @@ class SharedWavefronts:
             addresses, taking = relative[own], active[own]
             if kind == MATRICES:
                 found[own] = ldmatrix_wavefronts(addresses, size)
+            elif kind == DISTINCT:
+                ordered = np.sort(addresses, axis=1)
+                found[own] = (np.diff(ordered, axis=1) > 0).sum(axis=1) + (ordered[:, 0] != _IDLE)
             elif kind == SPILLED:
                 found[own] = taking.any(axis=1) * max(1, size // WORD_BYTES)
             else:

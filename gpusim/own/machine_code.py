@@ -10,7 +10,7 @@ from gpusim.errors import Unsupported
 from gpusim.execute.core import constants as core
 from gpusim.lower.registers_read import registers_read
 from gpusim.lower.sass.decode import NO_BARRIER, Sass
-from gpusim.lower.sass.operands import Immediate
+from gpusim.lower.sass.operands import RZ, Constant, Immediate
 from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
 from gpusim.machine.spec import Machine
@@ -32,6 +32,9 @@ GLOBAL_ATOMICS = {"ATOMG": True, "ATOM": True, "RED": False, "REDG": False}
 
 PREFETCHES = {"LTC64B": 64, "LTC128B": 128, "LTC256B": 256}
 """Bytes that a miss brings, by modifier. Not modelled: the second line of 256 bytes."""
+
+TWO_PASSES = ("IMAD.WIDE", "IMAD.HI", "DSETP")
+"""Instructions that occupy their pipe twice as long as others of it. Source: opcodes.csv."""
 
 LOCAL = frozenset({"LDL", "STL"})
 
@@ -80,7 +83,15 @@ class MachineCode:
 
 def traced_in(code: Sequence[Sass | None]) -> BoolArray:
     """Return whether each instruction of a text has an entry in its warp's trace for each issue."""
-    return np.array([one is not None and one.name in TRACED for one in code], dtype=np.bool_)
+    return np.array([one is not None and is_traced(one) for one in code], dtype=np.bool_)
+
+
+def is_traced(sass: Sass) -> bool:
+    """Return whether an instruction's time depends on its lanes: on addresses, or on how many values differ."""
+    if sass.name == "LDC":
+        constant = sass.operand("m", Constant)
+        return constant.index is not None and not constant.index.uniform and constant.index.number != RZ
+    return sass.name in TRACED or sass.mnemonic == "MATCH.ANY"
 
 
 def last_exits(code: Sequence[Sass | None]) -> IntArray:
@@ -147,6 +158,11 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
         raise Unsupported("an instruction that cannot be decoded")
     unit, pipe = unit_and_pipe(sass)
     row = decoder.decoded(_instruction(sass, unit, pipe), line, _access(decoder.machine, sass, size), again=again)
+    if is_traced(sass) and sass.name not in TRACED:
+        indexed = decoder.machine.constant_cache.indexed
+        row = row._replace(traced=True, interval=row.interval if indexed is None else indexed.interval)
+    if sass.mnemonic.startswith(TWO_PASSES):
+        row = row._replace(interval=2 * row.interval)
     if sass.name in TRACED:
         fetched = max(
             decoder.machine.l2.fetch_bytes, *(PREFETCHES[one] for one in sass.modifiers if one in PREFETCHES), 0

@@ -12,7 +12,17 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.core import constants as core
 from gpusim.execute.image import Image
 from gpusim.execute.run import ExecutedSteps
-from gpusim.own.accesses import LOADED, MATRICES, SPILLED, STORED, UPDATED, Accesses, Requests, SharedWavefronts
+from gpusim.own.accesses import (
+    DISTINCT,
+    LOADED,
+    MATRICES,
+    SPILLED,
+    STORED,
+    UPDATED,
+    Accesses,
+    Requests,
+    SharedWavefronts,
+)
 from gpusim.own.paths import Paths
 from gpusim.sim.columns import Column, column
 from gpusim.sim.core.constants import ARRAY_AT, REQUEST_AT, TENSOR_STRIDE
@@ -171,12 +181,13 @@ class LaunchTrace:
         accesses = Accesses(piece.addresses, piece.lanes[at], self._sizes[instruction], piece.lowest, piece.hashes)
         kinds = self._kinds[instruction]
         in_global = (kinds == _IN_GLOBAL) & ~second
+        banked = ~in_global & self.traced[instruction]
         chosen = np.flatnonzero(in_global)
         if len(chosen):
             found, first = self.requests.of(_outside_windows(accesses.of(chosen), self._generic[instruction[chosen]]))
             place, owner = number[at[chosen]], np.maximum(np.searchsorted(self._lines, first, side="right") - 1, 0)
             request[place], array[place], line[place] = found, owner, first - self._lines[owner]
-        chosen = np.flatnonzero(~in_global)
+        chosen = np.flatnonzero(banked)
         if len(chosen):
             own = np.where(second[chosen], STORED, kinds[chosen])
             wavefronts[number[at[chosen]]] = self.shared.of(accesses.of(chosen), own)
@@ -216,6 +227,8 @@ def _kind(cells: IntArray) -> int:
     kind, space = int(cells[core.KIND]), int(cells[core.SPACE])
     if kind == core.LOAD_MATRIX:
         return MATRICES
+    if kind in (core.LOAD_CONSTANT, core.MATCH):
+        return DISTINCT
     if kind == core.COPY or space in (core.GLOBAL_SPACE, core.GENERIC_SPACE):
         return _IN_GLOBAL
     if space == core.LOCAL_SPACE:

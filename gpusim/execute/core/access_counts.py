@@ -21,10 +21,10 @@ from gpusim.execute.core.constants import (
     KIND,
     LANES,
     LOAD,
+    LOAD_CONSTANT,
     LOAD_MATRIX,
     LOCAL_WINDOW,
     MASKS,
-    MEET_BARRIER,
     ROW,
     SECTORS,
     SHARED_SPACE,
@@ -73,7 +73,7 @@ class AccessCounts:
 def count_access(x: AccessCounts, at: int, mask: int, second: int) -> None:
     """Count the access whose addresses are in the scratch; ``second``: where a copy writes to."""
     row, place = at * ROW, at * COUNTS
-    if x.code[row + KIND] == MEET_BARRIER:
+    if x.code[row + KIND] < LOAD or x.code[row + KIND] == LOAD_CONSTANT:
         return
     kind, space, size = x.code[row + KIND], x.code[row + SPACE], x.code[row + SIZE]
     if kind == COPY:

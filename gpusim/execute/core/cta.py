@@ -35,12 +35,14 @@ from gpusim.execute.core.constants import (
     GROUP,
     GUARD,
     INSTRUCTION_BITS,
+    IS_UNIFORM,
     KIND,
     LEAVE_CONVERGENCE,
     LEFT_THE_CODE,
     LOAD,
     LOAD_CONSTANT,
     LOAD_MATRIX,
+    MATCH,
     MEET_BARRIER,
     NAMED_LANES,
     NO_FAULT,
@@ -50,6 +52,7 @@ from gpusim.execute.core.constants import (
     REFUSED_INSTRUCTION,
     ROW,
     RUNNING,
+    RZ_ROW,
     SET_CONVERGENCE,
     STANDSTILL,
     STATE,
@@ -59,6 +62,7 @@ from gpusim.execute.core.constants import (
     TARGET,
     TRACE_FULL,
     WRITE_CONVERGENCE,
+    A,
     D,
     P,
     X,
@@ -239,6 +243,11 @@ def operate(x: Cta, row: int, kind: int) -> None:
     elif group == 4:
         if kind < 128 + 5:
             lane_operation(x.r, row, kind)
+            if kind == MATCH:
+                # Each distinct value takes a pass: the trace has the values as addresses.
+                for lane in range(WARP_SIZE):
+                    x.m.addresses[lane] = signed64(x.r.s[A + lane])
+                note_addresses(x.t, x.m, 0)
         else:
             matrix_operation(x.r, row, kind)
     else:
@@ -259,7 +268,8 @@ def access(x: Cta, row: int, kind: int) -> None:
         load_matrix(x.m, x.r, row)
     elif kind == COPY:
         copy(x.m, x.r, row)
-    if kind != LOAD_CONSTANT and x.m.fault == NO_FAULT:
+    noted = kind != LOAD_CONSTANT or (x.r.code[row + FROM_A] != RZ_ROW and not x.r.code[row + IS_UNIFORM])
+    if noted and x.m.fault == NO_FAULT:
         note_addresses(x.t, x.m, kind == COPY)
 
 

@@ -18,7 +18,8 @@ cdef class Smsp:
     cdef long long mufu_dispatch, chosen_at, others_at, tensor_port, mio_port
     cdef readonly long long instructions
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, is_branch, dispatches
-    cdef const int[::1] mma_hundredths, pending, awaits, activity
+    cdef long long pass_latency
+    cdef const int[::1] traced, mma_hundredths, pending, awaits, activity
     cdef const long long[::1] trips, tiles, first, end
     cdef long long[::1] stalls, asleep, clock, planned, planned_others, active, blocked, last, sm_of, dispatch_free, mma_carry
     cdef long long[::1] last_mma, members, reads_first, reads_next, reads_at, reads_delay, port_free, port_user, port_next

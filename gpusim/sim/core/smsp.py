@@ -82,6 +82,8 @@ class Smsp:
             barriers: The barrier units.
             lsu: The LSUs, which take memory instructions.
         """
+        indexed = machine.constant_cache.indexed
+        self.pass_latency = 0 if indexed is None else indexed.further
         self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = machine.dispatch.mufu, 0, 0, 0
         self.warps, self.barriers, self.lsu = warps, barriers, lsu
         self.mio = self.lsu.mio
@@ -91,6 +93,7 @@ class Smsp:
         self.latency, self.stall, self.gated, self.waits = code.latency, code.stall, code.gated, code.waits
         self.write, self.is_branch = code.write, code.is_branch
         self.dispatches, self.mma_hundredths = code.dispatches, code.mma_hundredths
+        self.traced = code.traced
         self.pending, self.awaits, self.activity = code.pending, code.awaits, code.activity
         self.trips, self.tiles, self.first, self.end = code.trips, code.tiles, code.first, code.end
         self.rows_of(rows)
@@ -236,7 +239,13 @@ class Smsp:
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction that uses only the SMSP's own pipes (kind ``PIPE``)."""
         code, port = self.at[warp], self.port_of[warp]
-        self.port_free[port], self.port_user[port] = at + self.interval[code], warp
+        interval, latency = self.interval[code], self.latency[code]
+        if self.traced[code]:
+            # Lanes that differ take further passes.
+            self.lsu.take_traced(warp)
+            passes = max(1, self.lsu.traced_wavefronts)
+            interval, latency = interval * passes, latency + self.pass_latency * (passes - 1)
+        self.port_free[port], self.port_user[port] = at + interval, warp
         if self.mma_hundredths[code]:
             self.delay_mma(smsp, at, self.mma_hundredths[code])
         if port == smsp + self.tensor_port:
@@ -244,9 +253,9 @@ class Smsp:
             if self.reads_first[smsp] < self.reads_next[smsp]:
                 self.delay_by_reads(smsp, at)
         if self.write[code] >= 0:
-            self.warps.hold_board(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
+            self.warps.hold_board(warp, self.write[code], at + latency, SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
-            self.note(warp, at, at + self.latency[code])
+            self.note(warp, at, at + latency)
         self.advance(warp, at)
 
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
