@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from gpusim.cuda.compiler import find_compiler
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import counters, device, ncu
 from gpusim.lab.calibrate.runner import MeasuredRow, say, write_rows
@@ -238,12 +239,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         chosen = [own_kernel(name) for name in arguments.names] or list(OWN_KERNELS)
         origin = RecordOrigin.here(("python", "-m", "gpusim.lab.own.record", "OUT"), arguments.commit)
+        compiler = find_compiler()
         folder = arguments.out / device.gpu_slug(origin.environment["gpu"]) / "own"
         folder.mkdir(parents=True, exist_ok=True)
     except GpusimError as error:
         say(str(error))
         return error.exit_code
     provenance = {key: str(value) for key, value in origin.environment.items()} | {
+        "compiler": f"{compiler.name} {compiler.version}",
         "commit": str(origin.commit),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(origin.command),

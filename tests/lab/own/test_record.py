@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gpusim.cuda.compiler import Compiler
 from gpusim.errors import CannotRun
 from gpusim.gpu import counters, device, ncu
 from gpusim.lab.calibrate.runner import read_rows
@@ -77,6 +78,7 @@ def with_tools(monkeypatch):
         processes = SimpleNamespace(run=double.run, TimeoutExpired=subprocess.TimeoutExpired)
         monkeypatch.setattr(record, "subprocess", processes)
         monkeypatch.setattr(device, "environment", lambda: ENVIRONMENT)
+        monkeypatch.setattr(record, "find_compiler", lambda: Compiler("nvrtc", "13.0", Path("libnvrtc.so")))
         return double
 
     return install
@@ -148,7 +150,7 @@ def test_a_session_writes_numerics_and_both_halves_with_their_origin(with_tools,
     ]
     text = (folder / "held_out_counters.csv").read_text()
     assert text.startswith("# gpu: NVIDIA H200\n")
-    assert "# commit: abc\n" in text
+    assert "# compiler: nvrtc 13.0\n# commit: abc\n" in text
     rows = read_rows(folder / "held_out_counters.csv")
     assert [(row["name"], row["size"]) for row in rows] == [("fft", "small"), ("fft", "large")]
     numerics = read_rows(folder / "numerics.csv")
