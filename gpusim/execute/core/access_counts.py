@@ -138,14 +138,16 @@ def share_in_pairs(x: AccessCounts, mask: int) -> int:
 
 def wavefronts(x: AccessCounts, mask: int, width: int, lanes: int) -> int:
     """Return the wavefronts of an access: in each phase of some lanes, one for each distinct word of the worst bank."""
-    total, columns = 0, WARP_SIZE * WORD_BYTES // width
+    total, columns, shift = 0, WARP_SIZE * WORD_BYTES // width, 2
+    while 1 << shift < width:
+        shift += 1
     for phase in range(WARP_SIZE // lanes):
         worst = 0
         for column in range(columns):
             x.s[DEPTHS + column] = 0
         for lane in range(phase * lanes, (phase + 1) * lanes):
             if mask >> lane & 1:
-                slot = x.s[lane] // width
+                slot = x.s[lane] >> shift
                 number = find(x, slot, slot & (columns - 1))
                 worst = max(worst, number + 1)
         total += worst

@@ -49,7 +49,7 @@ ASSUMED_PIPES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
             }
         ),
         "fma": frozenset({"HSETP2", "IDP"}),
-        "xu": frozenset({"FRND"}),
+        "xu": frozenset({"FRND", "REDUX"}),
         "lsu": frozenset({"ATOM", "ATOMS", "CCTL", "RED", "ST"}),
         "cbu": frozenset({"BREAK", "BRX"}),
         "uniform": frozenset({"UBMSK", "UBREV", "UFLO", "UPLOP3", "UPOPC", "UPRMT", "USEL", "USGXT"}),
