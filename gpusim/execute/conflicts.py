@@ -1,6 +1,6 @@
-"""Keeps accesses of shared memory while a launch executes, and shows the lanes that collide in the worst of each."""
+"""Keeps accesses of shared memory of a launch, and shows the lanes that collide in the worst of each instruction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,8 +18,8 @@ from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.schedule.warp_events import Effect
 from gpusim.units import WARP_SIZE
 
-KEPT_CTAS, KEPT_ACCESSES = 8, 64
-"""CTAs whose accesses are kept, evenly spread, and how many of each instruction."""
+KEPT_ACCESSES: Final = 64
+"""Accesses of each instruction that are kept of a CTA."""
 
 SHORT_RUN: Final = 2
 """Lanes of the longest run that is listed lane by lane."""
@@ -130,21 +130,11 @@ class KeptAccesses:
             instructions: What its instructions do with shared memory.
         """
         self.execution, self.instructions = execution, instructions
-        counted = (instructions.effect != NO_ACCESS) & (instructions.effect != Effect.ATOMIC)
-        ctas = execution.launch.ctas
-        spread = np.linspace(0, ctas - 1, min(ctas, KEPT_CTAS)).astype(int).tolist()
-        self._chosen = frozenset(spread if counted.any() else ())
-        self._counted = counted
+        self._counted = (instructions.effect != NO_ACCESS) & (instructions.effect != Effect.ATOMIC)
         self._kept: dict[int, list[_Kept]] = {}
 
-    def watch(self, pieces: Iterable[ExecutedSteps]) -> Iterator[ExecutedSteps]:
-        """Yield pieces of a trace, and keep some of their accesses."""
-        for piece in pieces:
-            if piece.cta in self._chosen:
-                self._keep(piece)
-            yield piece
-
-    def _keep(self, piece: ExecutedSteps) -> None:
+    def take(self, piece: ExecutedSteps) -> None:
+        """Keep some accesses of a piece of the trace. The pieces of a CTA follow one another."""
         made = piece.steps[piece.accesses]
         known, chosen = self.instructions, self._counted[made]
         copies = known.copies[made]

@@ -13,14 +13,15 @@ import numpy as np
 from gpusim.arguments import flag, text, whole_number
 from gpusim.errors import BadInput
 from gpusim.execute.by_line import LineCounts, counts_by_line
-from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings, SharedRace, UnwrittenRead
-from gpusim.execute.conflicts import ConflictExample, KeptAccesses, conflict_lines
+from gpusim.execute.checks.memory import MemoryFindings, SharedRace, UnwrittenRead
+from gpusim.execute.conflicts import ConflictExample, conflict_lines
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
 from gpusim.execute.counts_table import counts_table
 from gpusim.execute.image import image_of
 from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import Dim, KernelLaunch
 from gpusim.execute.run import KernelExecution
+from gpusim.execute.watch import LaunchWatch
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.sass.lines import read_lines
 from gpusim.lower.user_kernel import read_user_kernel
@@ -52,8 +53,7 @@ class KernelRun:
         counts: Counts of each instruction.
         traced: The trace of the execution, from which ``time`` is simulated.
         source: The source lines of its instructions.
-        findings: Races and unwritten reads of shared memory, and how many CTAs were examined.
-        kept: Some accesses of shared memory, of which ``conflict_examples`` are the worst.
+        watch: What some CTAs did with shared memory, from which ``findings`` and ``conflict_examples`` are made.
     """
 
     kernel: str
@@ -61,9 +61,8 @@ class KernelRun:
     launch: KernelLaunch
     counts: KernelCounts
     traced: TracedExecution = field(repr=False)
-    source: KernelSource = field(default_factory=KernelSource, repr=False)
-    findings: MemoryFindings = field(default_factory=MemoryFindings, repr=False)
-    kept: KeptAccesses | None = field(default=None, repr=False)
+    source: KernelSource = field(repr=False)
+    watch: LaunchWatch = field(repr=False)
 
     @cached_property
     def time(self) -> OwnTime:
@@ -99,7 +98,12 @@ class KernelRun:
     @cached_property
     def conflict_examples(self) -> tuple[ConflictExample, ...]:
         """The worst access of each instruction that has bank conflicts, the instruction with the most first."""
-        return self.kept.examples(self.counts) if self.kept else ()
+        return self.watch.examples(self.counts)
+
+    @cached_property
+    def findings(self) -> MemoryFindings:
+        """Races and unwritten reads of shared memory, and how many CTAs were examined."""
+        return self.watch.findings()
 
     @property
     def races(self) -> tuple[SharedRace, ...]:
@@ -202,23 +206,13 @@ class BoundKernel:
         ]
         execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
-        check = MemoryCheck(execution, every_cta=every_cta)
-        kept = KeptAccesses(execution, check.instructions)
+        watch = LaunchWatch(execution, every_cta=every_cta)
         try:
-            count(counts, execution.rows, kept.watch(check.watch(traced.run())))
+            count(counts, execution.rows, watch.watch(traced.run()))
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-        return KernelRun(
-            self.cubin.kernel,
-            self.machine.name,
-            self.launch,
-            counts,
-            traced,
-            self.source,
-            check.findings(),
-            kept,
-        )
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from own.build import TARGETS, cubin_of
 
 from gpusim.compiled.choice import asked_for
 from gpusim.errors import Unsupported
-from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings
+from gpusim.execute.checks.memory import MemoryFindings
 from gpusim.execute.image import image_of
 from gpusim.execute.launch import KernelLaunch
 from gpusim.execute.run import KernelExecution
+from gpusim.execute.watch import LaunchWatch
 from gpusim.lab.own.compare import compare
 from gpusim.lab.own.contents import make_arguments
 from gpusim.lab.own.kernel import OwnKernel
@@ -53,13 +54,13 @@ def executed(kernel: OwnKernel, target: int, *, checks: bool = False) -> Written
     cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
     shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
     execution = KernelExecution(cubin, shape, values, image, keeps=checks)
-    check = MemoryCheck(execution, every_cta=True) if checks else None
-    list(check.watch(execution.run()) if check else execution.run())
+    watch = LaunchWatch(execution, every_cta=True) if checks else None
+    list(watch.watch(execution.run()) if watch else execution.run())
     after = {
         name: image.bytes_of(number).view(value.dtype).reshape(value.shape)
         for number, (name, value) in enumerate(arrays)
     }
-    return Written(given, after, execution.executed, check and check.findings())
+    return Written(given, after, execution.executed, watch and watch.findings())
 
 
 @pytest.mark.compiled

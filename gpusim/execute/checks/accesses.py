@@ -1,6 +1,7 @@
 """Collects a CTA's accesses of shared memory from its trace, and when each asynchronous copy is complete."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -41,6 +42,15 @@ class SharedRows(NamedTuple):
     warp: IntArray
 
 
+class _Lanes(NamedTuple):
+    """The lanes of some rows: number of the first row, instructions, masks of the lanes that execute, addresses."""
+
+    first: int
+    instruction: IntArray
+    mask: IntArray
+    addresses: IntArray
+
+
 @dataclass(slots=True)
 class CtaAccesses:
     """
@@ -51,20 +61,18 @@ class CtaAccesses:
         warps: Warps of the CTA.
         steps: Steps that were taken.
         examined: Rows that were examined before, and are kept to be compared with later ones.
-        rows: The accesses.
-        entries: For each granule that a lane accesses: the granule, the access's row and the lane, in one integer.
-        entry_count: Number of entries.
+        row_count: Number of rows.
     """
 
     instructions: SharedInstructions
     warps: int
     steps: int = 0
     examined: int = 0
-    rows: list[SharedRows] = field(default_factory=list)
-    entries: list[IntArray] = field(default_factory=list)
-    entry_count: int = 0
+    row_count: int = 0
+    _rows: list[SharedRows] = field(default_factory=list)
+    _lanes: list[_Lanes] = field(default_factory=list)
     _orders: list[IntArray] = field(default_factory=list)
-    _row_count: int = 0
+    _carried: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def take(self, piece: ExecutedSteps) -> None:
         """Add a piece of the trace."""
@@ -80,26 +88,47 @@ class CtaAccesses:
             chosen &= second | ~copies
         if chosen.any():
             step, made = piece.accesses[chosen], made[chosen]
-            self._add_entries(made, piece.lanes[step], piece.addresses[chosen])
-            self.rows.append(SharedRows(step + self.steps, made, piece.warps[step]))
-            self._row_count += len(step)
+            mask = np.where(known.matrix[made], known.lanes[made], piece.lanes[step])
+            self._lanes.append(_Lanes(self.row_count, made, mask, piece.addresses[chosen]))
+            self._rows.append(SharedRows(step + self.steps, made, piece.warps[step]))
+            self.row_count += len(step)
         self.steps += len(piece.steps)
 
-    def _add_entries(self, made: IntArray, lanes: IntArray, addresses: IntArray) -> None:
-        known, size = self.instructions, self.instructions.size[made]
-        mask = np.where(known.matrix[made], known.lanes[made], lanes)
-        active: BoolArray = (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+    def rows(self) -> SharedRows:
+        """Return the accesses."""
+        empty = SharedRows(*np.zeros((3, 0), np.int64))
+        return SharedRows(*(np.concatenate(column) for column in zip(empty, *self._rows, strict=True)))
+
+    def entries(self) -> IntArray:
+        """Return for each granule that a lane accesses the granule, the access's row and the lane, in one integer."""
+        return np.concatenate([self._carried, *(part for lanes in self._lanes for part in self._entries(lanes))])
+
+    def _entries(self, lanes: _Lanes) -> Iterator[IntArray]:
+        known, made, addresses = self.instructions, lanes.instruction, lanes.addresses
+        active = _active(lanes.mask)
         generic = known.generic[made]
         if generic.any():
             active &= ~generic[:, None] | (addresses >> 32 == core.SHARED_WINDOW)
             addresses = addresses & core.ALL
-        row = np.arange(self._row_count, self._row_count + len(made)) << LANE_BITS
+        row = np.arange(lanes.first, lanes.first + len(made)) << LANE_BITS
         entries = (addresses // known.granule << ROW_BITS + LANE_BITS) + row[:, None] + np.arange(WARP_SIZE)
-        for one in np.unique(size):
-            found = entries[(size == one)[:, None] & active]
-            for word in range(one // known.granule):
-                self.entries.append(found + (word << ROW_BITS + LANE_BITS))
-                self.entry_count += len(found)
+        for size in np.unique(known.size[made]):
+            found = entries[(known.size[made] == size)[:, None] & active]
+            for word in range(size // known.granule):
+                yield found + (word << ROW_BITS + LANE_BITS)
+
+    def fingerprint(self) -> bytes:
+        """Return what CTAs with the same accesses in the same order have in common."""
+        found = hashlib.blake2b(digest_size=16)
+        for part in (*self._orders, *(column for rows in self._rows for column in rows)):
+            found.update(part.tobytes())
+        for lanes in self._lanes:
+            addresses = lanes.addresses
+            if (lanes.mask != core.ALL).any():
+                addresses = np.where(_active(lanes.mask), addresses, 0)
+            found.update(lanes.mask.tobytes())
+            found.update(addresses.tobytes())
+        return found.digest()
 
     def barriers(self) -> tuple[bytes, list[list[Arrive | Sync | None]]]:
         """Return the events of each warp at barriers, and what tells them from other CTAs' events."""
@@ -131,13 +160,11 @@ class CtaAccesses:
 
     def keep(self, entries: IntArray) -> None:
         """Forget all accesses but those of some entries."""
-        rows = joined(self.rows)
         used, place = np.unique(entries >> LANE_BITS & ROW_MASK, return_inverse=True)
-        row_part = ROW_MASK << LANE_BITS
-        self.entries = [(entries & ~row_part) | place << LANE_BITS]
-        self.rows = [SharedRows(*(column[used] for column in rows))]
-        self.examined = self._row_count = len(used)
-        self.entry_count = len(entries)
+        self._carried = (entries & ~(ROW_MASK << LANE_BITS)) | place << LANE_BITS
+        self._rows = [SharedRows(*(column[used] for column in self.rows()))]
+        self._lanes.clear()
+        self.examined = self.row_count = len(used)
 
     def _of(self, role: int) -> IntArray:
         """Return warp, step and instruction of all steps of a role, by warp and step."""
@@ -152,7 +179,6 @@ class CtaAccesses:
         return np.searchsorted(keys, first + step) - np.searchsorted(keys, first)
 
 
-def joined(rows: Sequence[SharedRows]) -> SharedRows:
-    """Return rows as one."""
-    empty = SharedRows(*np.zeros((3, 0), np.int64))
-    return SharedRows(*(np.concatenate(column) for column in zip(empty, *rows, strict=True)))
+def _active(mask: IntArray) -> BoolArray:
+    """Return the lanes of masks. Shape (rows, 32)."""
+    return (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)

@@ -1,14 +1,14 @@
-"""Checks the shared memory of a launch while it executes; what was found, with instructions and source lines."""
+"""Checks what CTAs of a launch did with shared memory; what was found, with instructions and source lines."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.execute.checks.accesses import CtaAccesses, SharedRows, joined
-from gpusim.execute.checks.instructions import NO_ACCESS, shared_instructions
+from gpusim.execute.checks.accesses import CtaAccesses, SharedRows
+from gpusim.execute.checks.instructions import SharedInstructions
 from gpusim.execute.checks.order import UnknownOrder, WarpOrder, warp_order
 from gpusim.execute.checks.pairs import (
     AccessColumns,
@@ -25,11 +25,8 @@ from gpusim.schedule.happens_before import NEVER_COMPLETE
 from gpusim.schedule.warp_events import Effect
 from gpusim.units import WARP_SIZE
 
-ENTRIES_AT_ONCE: Final = 1 << 22
-"""Accesses of single lanes after which those of a CTA are examined, and most are forgotten."""
-
-EXAMINED_CTAS: Final = 8
-"""CTAs that are examined unless all are, from the first to the last, evenly spread."""
+ROWS_AT_ONCE: Final = 1 << 17
+"""Accesses of warps after which those of a CTA are examined, and most are forgotten."""
 
 VERBS: Final = {
     Effect.READ: "reads",
@@ -143,48 +140,49 @@ class MemoryFindings:
 
 @dataclass(slots=True)
 class _Example:
-    """An example of what was found: CTA, byte, and the instruction, warp, lane of each access."""
+    """An example of what was found: CTA, byte, and instruction, warp, lane of each access; CTAs that have it."""
 
     cta: int
     byte: int
     accesses: tuple[tuple[int, int, int], ...]
-    ctas: int = 1
-    last: int = 0
+    ctas: int = 0
+    last: int = -1
 
 
 class MemoryCheck:
-    """A check of a launch. It takes the trace, piece by piece."""
+    """A check of a launch. It takes the trace of some CTAs, piece by piece."""
 
-    def __init__(self, execution: KernelExecution, *, every_cta: bool = False) -> None:
+    def __init__(self, execution: KernelExecution, instructions: SharedInstructions) -> None:
         """
         Prepare the check.
 
         Args:
             execution: The launch.
-            every_cta: Examine all CTAs, not ``EXAMINED_CTAS`` alone.
+            instructions: What its instructions do with shared memory.
         """
-        self.execution = execution
-        self.instructions = shared_instructions(execution.rows, execution.code)
-        ctas = execution.launch.ctas
-        chosen = range(ctas) if every_cta else np.linspace(0, ctas - 1, min(ctas, EXAMINED_CTAS)).astype(int).tolist()
-        self._chosen = frozenset(chosen if (self.instructions.effect != NO_ACCESS).any() else ())
-        self._cta = -1
+        self.execution, self.instructions = execution, instructions
+        self._cta, self._ctas = -1, 0
         self._accesses = self._new()
         self._orders: dict[bytes, WarpOrder] = {}
+        self._twins: dict[bytes, list[_Example]] = {}
         self._races: dict[tuple[int, ...], _Example] = {}
         self._unwritten: dict[tuple[int, ...], _Example] = {}
         self._unchecked: str | None = None
 
-    def watch(self, pieces: Iterable[ExecutedSteps]) -> Iterator[ExecutedSteps]:
-        """Yield pieces of a trace, and examine them."""
-        for piece in pieces:
-            if piece.cta in self._chosen:
-                self._take(piece)
-            yield piece
-        self._examine()
+    def take(self, piece: ExecutedSteps) -> None:
+        """Take a piece of the trace. The pieces of a CTA follow one another."""
+        if piece.cta != self._cta:
+            self._examine()
+            self._cta, self._accesses = piece.cta, self._new()
+            self._ctas += 1
+        self._accesses.take(piece)
+        if self._accesses.row_count - self._accesses.examined > ROWS_AT_ONCE:
+            self._examine(goes_on=True)
 
     def findings(self) -> MemoryFindings:
-        """Return what was found so far."""
+        """Return what was found, after the last piece."""
+        self._examine()
+        self._accesses = self._new()
         kernel, ctaid = self.execution.cubin.kernel, self.execution.launch.ctaid
         races = [
             SharedRace(
@@ -198,37 +196,38 @@ class MemoryCheck:
             for key, one in sorted(self._unwritten.items())
             if key[0] not in racing
         ]
-        return MemoryFindings(tuple(races), tuple(reads), len(self._chosen), self._unchecked)
+        return MemoryFindings(tuple(races), tuple(reads), self._ctas, self._unchecked)
 
     def _new(self) -> CtaAccesses:
         return CtaAccesses(self.instructions, self.execution.launch.warps)
 
-    def _take(self, piece: ExecutedSteps) -> None:
-        if piece.cta != self._cta:
-            self._examine()
-            self._cta, self._accesses = piece.cta, self._new()
-        self._accesses.take(piece)
-        if self._accesses.entry_count > ENTRIES_AT_ONCE:
-            self._examine(goes_on=True)
-
     def _examine(self, *, goes_on: bool = False) -> None:
         """Examine the accesses of the CTA so far; if it goes on, keep those that later ones are compared with."""
         held = self._accesses
-        if not held.entry_count:
+        if not held.row_count:
             return
-        rows = joined(held.rows)
+        whole = not goes_on and not held.examined
+        fingerprint = held.fingerprint() if whole else b""
+        if fingerprint in self._twins:
+            for example in self._twins[fingerprint]:
+                example.ctas += 1
+            return
+        rows, found = held.rows(), list[_Example]()
         try:
             columns = self._columns(held, rows)
         except UnknownOrder as error:
-            self._unchecked = f"CTA {self.execution.launch.ctaid(self._cta)}: {error}"
+            self._unchecked = self._unchecked or f"CTA {self.execution.launch.ctaid(self._cta)}: {error}"
             held.keep(np.zeros(0, np.int64))
-            return
-        entries = np.concatenate(held.entries)
-        found = find_pairs(entries, columns)
-        self._note(self._races, rows, found.first, found.second)
-        self._note(self._unwritten, rows, found.unwritten[rows_of_entries(found.unwritten) >= held.examined])
-        if goes_on:
-            held.keep(entries_to_keep(entries, columns))
+        else:
+            entries = held.entries()
+            pairs = find_pairs(entries, columns)
+            new = rows_of_entries(pairs.unwritten) >= held.examined
+            found += self._note(self._races, rows, pairs.first, pairs.second)
+            found += self._note(self._unwritten, rows, pairs.unwritten[new])
+            if goes_on:
+                held.keep(entries_to_keep(entries, columns))
+        if whole:
+            self._twins[fingerprint] = found
 
     def _columns(self, held: CtaAccesses, rows: SharedRows) -> AccessColumns:
         key, events = held.barriers()
@@ -248,20 +247,20 @@ class MemoryCheck:
             order.clocks,
         )
 
-    def _note(self, known: dict[tuple[int, ...], _Example], rows: SharedRows, *entries: IntArray) -> None:
-        """Note an example of each new combination of instructions."""
-        if not len(entries[0]):
-            return
+    def _note(self, known: dict[tuple[int, ...], _Example], rows: SharedRows, *entries: IntArray) -> list[_Example]:
+        """Note an example of each new combination of instructions; return those of all combinations."""
         made = np.sort(np.stack([rows.instruction[rows_of_entries(one)] for one in entries]), axis=0)
         codes = made[0] * len(self.execution.code) + made[-1]
+        found = []
         for place in np.unique(codes, return_index=True)[1].tolist():
             key = tuple(made[:, place].tolist())
             if key not in known:
                 byte = int(granules_of(entries[0])[place]) * self.instructions.granule
                 known[key] = _Example(self._cta, byte, tuple(self._told(rows, int(one[place])) for one in entries))
-            elif known[key].last != self._cta:
-                known[key].ctas += 1
+            known[key].ctas += known[key].last != self._cta
             known[key].last = self._cta
+            found.append(known[key])
+        return found
 
     @staticmethod
     def _told(rows: SharedRows, entry: int) -> tuple[int, int, int]:

@@ -90,7 +90,7 @@ def find_pairs(entries: IntArray, accesses: AccessColumns) -> FoundPairs:
         entries: Granule, row and lane of each access of a lane, in one integer; in any order.
         accesses: The rows.
     """
-    entries = np.sort(entries)
+    entries = _sorted(entries)
     rows = rows_of_entries(entries)
     near = _Neighbours(entries, KIND_OF_EFFECT[accesses.effect[rows]])
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -105,7 +105,7 @@ def find_pairs(entries: IntArray, accesses: AccessColumns) -> FoundPairs:
 
 def entries_to_keep(entries: IntArray, accesses: AccessColumns) -> IntArray:
     """Return the entries that later accesses need: each granule's last write, each warp's last accesses behind it."""
-    entries = np.sort(entries)
+    entries = _sorted(entries)
     rows = rows_of_entries(entries)
     near = _Neighbours(entries, KIND_OF_EFFECT[accesses.effect[rows]])
     last_write = np.where(near.kind[near.end] == WRITES, near.end, near.last_of(WRITES)[near.end])
@@ -115,6 +115,14 @@ def entries_to_keep(entries: IntArray, accesses: AccessColumns) -> IntArray:
     ]
     _, from_behind = np.unique(codes[::-1], return_index=True)
     return entries[np.sort(alive[::-1][from_behind])]
+
+
+def _sorted(entries: IntArray) -> IntArray:
+    """Return entries by granule and row, one lane of each row for each granule."""
+    ordered: IntArray = np.sort(entries)
+    access = ordered >> LANE_BITS
+    distinct: IntArray = ordered[np.append(True, access[1:] != access[:-1])[: len(ordered)]]
+    return distinct
 
 
 class _Neighbours:

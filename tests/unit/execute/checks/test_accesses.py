@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpusim.execute.checks.accesses import CtaAccesses, joined
+from gpusim.execute.checks.accesses import CtaAccesses
 from gpusim.execute.checks.instructions import AWAITS, COMMITS, MEETS, NO_ACCESS, NOTHING, SharedInstructions
 from gpusim.execute.checks.pairs import granules_of, lanes_of, rows_of_entries
 from gpusim.execute.core import constants as core
@@ -37,7 +37,7 @@ def at(*addresses):
 
 
 def entries(taken):
-    found = np.sort(np.concatenate(taken.entries))
+    found = np.sort(taken.entries())
     return list(
         zip(granules_of(found).tolist(), rows_of_entries(found).tolist(), lanes_of(found).tolist(), strict=True)
     )
@@ -69,7 +69,7 @@ def test_a_copy_is_complete_with_the_wait_that_leaves_only_later_groups():
     taken.take(piece(steps[:3], [1] * 3, [0] * 3, [0, 0], [at(0), at(0)]))
     taken.take(piece(steps[3:], [1] * 4, [0] * 4, [0, 0], [at(0), at(4)]))
 
-    rows = joined(taken.rows)
+    rows = taken.rows()
     assert taken.ends(rows).tolist() == [6, NEVER_COMPLETE]
     assert taken.segments(rows.warp, taken.ends(rows)).tolist() == [1, 1]
 
@@ -81,7 +81,7 @@ def test_segments_are_counted_for_each_warp_and_barriers_without_lanes_are_not_m
         piece([BARRIER, BARRIER, STORE, BARRIER, STORE], [1, 0, 1, 1, 1], [0, 0, 0, 1, 1], [2, 4], [at(0), at(0)])
     )
 
-    rows = joined(taken.rows)
+    rows = taken.rows()
     assert taken.segments(rows.warp, rows.step).tolist() == [1, 1]
     assert taken.barriers()[1] == [[Sync(0)], [Sync(0)]]
 
@@ -89,10 +89,20 @@ def test_segments_are_counted_for_each_warp_and_barriers_without_lanes_are_not_m
 def test_what_is_kept_has_rows_of_its_own():
     taken = CtaAccesses(KERNEL, 1)
     taken.take(piece([STORE] * 3, [1] * 3, [0] * 3, [0, 1, 2], [at(0), at(8), at(16)]))
-    wanted = np.concatenate(taken.entries)
+    wanted = taken.entries()
 
     taken.keep(wanted[rows_of_entries(wanted) == 2])
 
     assert entries(taken) == [(4, 0, 0), (5, 0, 0)]
-    assert joined(taken.rows).step.tolist() == [2]
-    assert (taken.examined, taken.entry_count) == (1, 2)
+    assert taken.rows().step.tolist() == [2]
+    assert (taken.examined, taken.row_count) == (1, 1)
+
+
+def test_accesses_have_one_fingerprint_whatever_lanes_that_take_no_part_hold():
+    one, same, other = CtaAccesses(KERNEL, 1), CtaAccesses(KERNEL, 1), CtaAccesses(KERNEL, 1)
+
+    one.take(piece([STORE], [1], [0], [0], [at(8)]))
+    same.take(piece([STORE], [1], [0], [0], [at(8, 16)]))
+    other.take(piece([STORE], [0b11], [0], [0], [at(8, 16)]))
+
+    assert one.fingerprint() == same.fingerprint() != other.fingerprint()

@@ -1,0 +1,67 @@
+"""Keeps the trace of a few CTAs of a launch, and examines its accesses of shared memory when somebody asks."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from gpusim.execute.checks.instructions import NO_ACCESS, shared_instructions
+from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings
+from gpusim.execute.conflicts import ConflictExample, KeptAccesses
+from gpusim.execute.counts import KernelCounts
+from gpusim.execute.run import ExecutedSteps, KernelExecution
+
+WATCHED_CTAS = 8
+"""CTAs that are examined unless all are: from the first to the last, evenly spread."""
+
+MOST_KEPT = 1 << 20
+"""Steps and lanes of accesses that are kept, together. Beyond that, what is kept is examined at once."""
+
+
+class LaunchWatch:
+    """What a launch does with shared memory."""
+
+    def __init__(self, execution: KernelExecution, *, every_cta: bool = False) -> None:
+        """
+        Prepare to watch a launch.
+
+        Args:
+            execution: The launch.
+            every_cta: Look for races and unwritten reads in all CTAs, not in ``WATCHED_CTAS`` alone.
+        """
+        instructions, ctas = shared_instructions(execution.rows, execution.code), execution.launch.ctas
+        self._check = MemoryCheck(execution, instructions)
+        self._accesses = KeptAccesses(execution, instructions)
+        spread = np.linspace(0, ctas - 1, min(ctas, WATCHED_CTAS)).astype(int).tolist()
+        accessed = bool((instructions.effect != NO_ACCESS).any())
+        self._spread = frozenset(spread if accessed else ())
+        self._checked = frozenset(range(ctas) if accessed and every_cta else self._spread)
+        self._kept: list[ExecutedSteps] = []
+        self._size = 0
+
+    def watch(self, pieces: Iterable[ExecutedSteps]) -> Iterator[ExecutedSteps]:
+        """Yield the pieces of a trace, and keep those that are examined."""
+        for piece in pieces:
+            if piece.cta in self._checked:
+                self._kept.append(piece)
+                self._size += len(piece.steps) + piece.addresses.size
+                if self._size > MOST_KEPT:
+                    self._examine()
+            yield piece
+
+    def findings(self) -> MemoryFindings:
+        """Return races, and reads of what nobody wrote."""
+        self._examine()
+        return self._check.findings()
+
+    def examples(self, counts: KernelCounts) -> tuple[ConflictExample, ...]:
+        """Return the worst access of each instruction with bank conflicts, the instruction with the most first."""
+        self._examine()
+        return self._accesses.examples(counts)
+
+    def _examine(self) -> None:
+        for piece in self._kept:
+            self._check.take(piece)
+            if piece.cta in self._spread:
+                self._accesses.take(piece)
+        self._kept.clear()
+        self._size = 0
