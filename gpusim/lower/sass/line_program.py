@@ -154,13 +154,13 @@ class _Registers:
 
 def line_sequences(section: bytes) -> Iterator[LineSequence]:
     """
-    Yield the sequences of all line programs in a section.
+    Yield the sequences of all line programs in a section, but of those of other versions.
 
     Args:
         section: .debug_line or .nv_debug_line_sass.
 
     Raises:
-        DamagedTable: A program is cut short, has another version, or refers to what is not there.
+        DamagedTable: A program is cut short, or refers to what is not there.
     """
     whole = _Bytes(section, 0, len(section))
     while not whole.empty:
@@ -173,7 +173,7 @@ def line_sequences(section: bytes) -> Iterator[LineSequence]:
 def _program(read: _Bytes) -> Iterator[LineSequence]:
     version = read.number(2)
     if version not in VERSIONS:
-        raise DamagedTable(f"version {version} is not read")
+        return
     header_end = read.number(4) + read.at
     address_step = read.number(1)
     read.take(2 if version >= FIRST_VERSION_WITH_OPERATIONS else 1)
