@@ -1,13 +1,16 @@
-"""Keeps the trace of a few CTAs of a launch, and examines its accesses of shared memory when somebody asks."""
+"""Keeps the trace of a few CTAs of a launch, and examines its accesses of memory when somebody asks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from gpusim.execute.checks.arrays import ArrayCheck
 from gpusim.execute.checks.instructions import NO_ACCESS, shared_instructions
 from gpusim.execute.checks.memory import MemoryCheck, MemoryFindings
 from gpusim.execute.conflicts import ConflictExample, KeptAccesses
 from gpusim.execute.counts import KernelCounts
+from gpusim.execute.image import Allocation
 from gpusim.execute.run import ExecutedSteps, KernelExecution
 
 WATCHED_CTAS = 8
@@ -18,19 +21,23 @@ MOST_KEPT = 1 << 20
 
 
 class LaunchWatch:
-    """What a launch does with shared memory."""
+    """What a launch does with memory."""
 
-    def __init__(self, execution: KernelExecution, *, every_cta: bool = False) -> None:
+    def __init__(
+        self, execution: KernelExecution, *, every_cta: bool = False, uninitialised: Sequence[Allocation] = ()
+    ) -> None:
         """
         Prepare to watch a launch.
 
         Args:
             execution: The launch.
-            every_cta: Look for races and unwritten reads in all CTAs, not in ``WATCHED_CTAS`` alone.
+            every_cta: Look for races and unwritten reads of shared memory in all CTAs, not in ``WATCHED_CTAS`` alone.
+            uninitialised: Arrays that nobody has written before the launch.
         """
         instructions, ctas = shared_instructions(execution.rows, execution.code), execution.launch.ctas
         self._check = MemoryCheck(execution, instructions)
         self._accesses = KeptAccesses(execution, instructions)
+        self._arrays = ArrayCheck(execution, uninitialised) if uninitialised else None
         spread = np.linspace(0, ctas - 1, min(ctas, WATCHED_CTAS)).astype(int).tolist()
         accessed = bool((instructions.effect != NO_ACCESS).any())
         self._spread = frozenset(spread if accessed else ())
@@ -46,12 +53,16 @@ class LaunchWatch:
                 self._size += len(piece.steps) + piece.addresses.size
                 if self._size > MOST_KEPT:
                     self._examine()
+            if self._arrays is not None:
+                self._arrays.take(piece)
             yield piece
 
     def findings(self) -> MemoryFindings:
         """Return races, and reads of what nobody wrote."""
         self._examine()
-        return self._check.findings()
+        found = self._check.findings()
+        reads = self._arrays.findings() if self._arrays else ()
+        return replace(found, unwritten_reads=found.unwritten_reads + reads)
 
     def examples(self, counts: KernelCounts) -> tuple[ConflictExample, ...]:
         """Return the worst access of each instruction with bank conflicts, the instruction with the most first."""

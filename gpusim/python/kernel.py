@@ -17,7 +17,7 @@ from gpusim.execute.checks.memory import MemoryFindings, SharedRace, UnwrittenRe
 from gpusim.execute.conflicts import ConflictExample, conflict_lines
 from gpusim.execute.counts import InstructionCounts, KernelCounts, count, empty_counts
 from gpusim.execute.counts_table import counts_table
-from gpusim.execute.image import image_of
+from gpusim.execute.image import Allocation, Image, image_of
 from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import Dim, KernelLaunch
 from gpusim.execute.run import KernelExecution
@@ -112,7 +112,7 @@ class KernelRun:
 
     @property
     def unwritten_reads(self) -> tuple[UnwrittenRead, ...]:
-        """Instructions that read shared memory that no thread of the CTA has written."""
+        """Instructions that read shared memory, or an uninitialised array, that no thread has written."""
         return self.findings.unwritten_reads
 
     @property
@@ -160,7 +160,13 @@ class BoundKernel:
     launch: KernelLaunch
     source: KernelSource = field(default_factory=KernelSource, repr=False)
 
-    def __call__(self, *arguments: object, check_every_cta: bool = False, limit: int | None = None) -> KernelRun:
+    def __call__(
+        self,
+        *arguments: object,
+        check_every_cta: bool = False,
+        uninitialised: Sequence[int] = (),
+        limit: int | None = None,
+    ) -> KernelRun:
         """
         Execute the kernel on numpy arrays and numbers; arrays have what it wrote afterwards.
 
@@ -168,6 +174,8 @@ class BoundKernel:
             arguments: In the order of the kernel's signature: arrays for pointers; numbers, which take the parameter's
                 size: a float is an f32 or f64, an int an integer; or numpy scalars.
             check_every_cta: Look for races and unwritten reads of shared memory in all CTAs, not in at most eight.
+            uninitialised: Places of arguments, from 0: arrays that nobody wrote before the launch, as outputs are.
+                ``unwritten_reads`` has the instructions that read them before a write.
             limit: Warp instructions after which the launch is stopped; None for 2^28 of each CTA.
 
         Raises:
@@ -206,13 +214,24 @@ class BoundKernel:
         ]
         execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
-        watch = LaunchWatch(execution, every_cta=every_cta)
+        fresh = _uninitialised(uninitialised, [place for place, _ in held], image)
+        watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
         try:
             count(counts, execution.rows, watch.watch(traced.run()))
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
         return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
+
+
+def _uninitialised(places: object, arrays: Sequence[int], image: Image) -> list[Allocation]:
+    """Return the arrays at some places of the arguments."""
+    given: Sequence[object] = places if isinstance(places, Sequence) and not isinstance(places, str) else [places]
+    chosen = [int(one) for one in given if isinstance(one, int | np.integer)]
+    if len(chosen) < len(given) or not set(chosen) <= set(arrays):
+        listed = ", ".join(map(str, arrays)) or "none"
+        raise BadInput(f"uninitialised must be places of array arguments ({listed}), got {places!r}")
+    return [image.allocations[arrays.index(one)] for one in chosen]
 
 
 @dataclass(frozen=True, slots=True)

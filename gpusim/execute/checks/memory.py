@@ -39,7 +39,7 @@ VERBS: Final = {
 @dataclass(frozen=True, slots=True)
 class CheckedAccess:
     """
-    An access of shared memory by one thread.
+    An access of memory by one thread.
 
     Attributes:
         effect: What it does.
@@ -95,14 +95,15 @@ class SharedRace:
 @dataclass(frozen=True, slots=True)
 class UnwrittenRead:
     """
-    An instruction that reads a byte of shared memory that no thread has written.
+    An instruction that reads a byte that no thread has written.
 
     Attributes:
         kernel: Name of the kernel.
         cta: blockIdx of the first CTA in which it does.
-        byte: Byte address in shared memory of an example.
+        byte: Byte address of an example, in shared memory or in an array.
         access: The access of the example.
         ctas: CTAs in which it does.
+        array: Name of the array, None for shared memory.
     """
 
     kernel: str
@@ -110,21 +111,23 @@ class UnwrittenRead:
     byte: int
     access: CheckedAccess
     ctas: int
+    array: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kernel}: CTA {self.cta}: nobody wrote shared address {self.byte:#x}: {self.access}"
+        where = f"shared address {self.byte:#x}" if self.array is None else f"byte {self.byte} of {self.array}"
+        return f"{self.kernel}: CTA {self.cta}: nobody wrote {where}: {self.access}"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFindings:
     """
-    What a launch did wrong with shared memory.
+    What a launch did wrong with memory.
 
     Attributes:
         races: Pairs of instructions that race, by their addresses.
         unwritten_reads: Instructions that read what nobody wrote, by their addresses. Those that race are left out,
             because what they read may be written later.
-        ctas: CTAs that were examined.
+        ctas: CTAs whose shared memory was examined.
         unchecked: Why the examination of a CTA was given up; None if none was.
     """
 
@@ -270,12 +273,13 @@ class MemoryCheck:
 
     def _access(self, told: Sequence[int]) -> CheckedAccess:
         instruction, warp, lane = told
-        sass, address = self.execution.code[instruction], instruction * INSTRUCTION_BYTES
-        return CheckedAccess(
-            Effect(int(self.instructions.effect[instruction])),
-            warp,
-            warp * WARP_SIZE + lane,
-            address,
-            "" if sass is None else sass.text,
-            self.execution.source.trail(address),
+        return checked_access(
+            self.execution, Effect(int(self.instructions.effect[instruction])), instruction, warp, lane
         )
+
+
+def checked_access(execution: KernelExecution, effect: Effect, instruction: int, warp: int, lane: int) -> CheckedAccess:
+    """Return an access of a lane by the number of its instruction."""
+    sass, address = execution.code[instruction], instruction * INSTRUCTION_BYTES
+    text = "" if sass is None else sass.text
+    return CheckedAccess(effect, warp, warp * WARP_SIZE + lane, address, text, execution.source.trail(address))

@@ -192,3 +192,16 @@ KERNEL never_met(float* y) {
 }
 
 KERNEL nothing_shared(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+
+// Sums into out, four elements at once, and the first CTA has cleared the first half.
+KERNEL summed(const int* x, int* out) {
+    int i = blockIdx.x * THREADS + threadIdx.x;
+    if (blockIdx.x == 0) reinterpret_cast<int4*>(out)[threadIdx.x] = make_int4(0, 0, 0, 0);
+    else atomicAdd(&out[i], x[i]);
+}
+KERNEL accumulated(const int4* x, int4* out) {
+    int4 sum = out[threadIdx.x];
+    sum.x += x[threadIdx.x].x;
+    out[threadIdx.x] = sum;
+    out[threadIdx.x ^ 1] = sum;
+}
