@@ -128,7 +128,7 @@ class MemoryFindings:
         unwritten_reads: Instructions that read what nobody wrote, by their addresses. Those that race are left out,
             because what they read may be written later.
         ctas: CTAs whose shared memory was examined.
-        unchecked: Why the examination of a CTA was given up; None if none was.
+        unchecked: Which CTA was not examined, or not to its end, and why; None if all were.
     """
 
     races: tuple[SharedRace, ...] = ()
