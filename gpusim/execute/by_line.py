@@ -16,7 +16,7 @@ class LineCounts:
     Attributes:
         place: The line; None for instructions whose line is not known.
         text: The line as the source has it; None if the source is not at hand.
-        rows: The instructions, by address. Inlined code is of the line that it was written in.
+        rows: The instructions, by address. Inlined code belongs to the line that it was written in.
     """
 
     place: SourcePlace | None
@@ -25,7 +25,7 @@ class LineCounts:
 
     @property
     def issues(self) -> int:
-        """Warps that issued its instructions."""
+        """Issues of its instructions."""
         return self._total("issues")
 
     @property
@@ -64,7 +64,7 @@ class LineCounts:
 
 def counts_by_line(rows: Sequence[InstructionCounts], source: KernelSource) -> tuple[LineCounts, ...]:
     """
-    Return the counts by source line, file by file in the order in which the code meets them, and by line in each.
+    Return the counts by source line. Files are in the order of their first instruction, and lines ascend in each file.
 
     Args:
         rows: Counts of instructions, by address.

@@ -1,4 +1,4 @@
-"""Keeps accesses of shared memory of a launch, and shows the lanes that collide in the worst of each instruction."""
+"""Keeps shared-memory accesses of a launch, and shows the lanes that collide in the worst access of an instruction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -39,11 +39,10 @@ class ConflictExample:
     Attributes:
         address: Byte address of the instruction in the kernel's text.
         text: The instruction, as a disassembler writes it.
-        place: Its source line and the calls that it is inlined at: "k.cu:3". Empty if that is not known.
-        conflicts: Wavefronts beyond the ideal ones, over all its accesses in the launch.
-        cta: blockIdx of the access.
-        warp: Warp of the access.
-        wavefronts, ideal_wavefronts: Wavefronts of the access, and those that it would take without conflicts.
+        place: Its source line and the calls that it is inlined at: "k.cu:3". Empty if unknown.
+        conflicts: Wavefronts beyond the ideal ones, over all accesses of the instruction in the launch.
+        cta, warp: blockIdx of its CTA, and its warp.
+        wavefronts, ideal_wavefronts: Wavefronts of the access, and of an access without conflicts.
         bank: The bank that takes the most wavefronts.
         lanes_of_word: Lanes that access the bank, by the byte address of the word.
         access: The access.
@@ -97,7 +96,7 @@ def _ranges(numbers: tuple[int, ...]) -> str:
 
 
 def conflict_lines(examples: Sequence[ConflictExample]) -> list[str]:
-    """Return a line for the first example of each source line, of the first few, and how many were left out."""
+    """Return a line for the first example of each of the first few source lines, and the number of the others."""
     first: dict[str, ConflictExample] = {}
     for one in examples:
         first.setdefault(one.place or f"{one.address}", one)

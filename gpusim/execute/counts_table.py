@@ -1,4 +1,4 @@
-"""Writes the counts of a kernel's instructions as a table, below the source lines that they are of."""
+"""Writes the counts of a kernel's instructions as a table, by source line."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,8 +15,8 @@ def counts_table(lines: Sequence[LineCounts]) -> list[str]:
     """
     Return the lines of the table.
 
-    Without line information there is a row for each instruction. With it, each source line has a row of sums, and the
-    rows of its instructions below; a file has its name above its lines.
+    Each source line has a row of sums, and the rows of its instructions follow. The name of a file stands above its
+    lines. Without line information there are only rows of instructions.
     """
     found, file = [_row("address", HEADINGS, "SASS")], ""
     for line in lines:

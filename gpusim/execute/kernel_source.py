@@ -1,4 +1,4 @@
-"""The source lines of a kernel's instructions, with their text if the source is at hand and was not changed since."""
+"""Finds the source lines of a kernel's instructions, and their text if the source is at hand and unchanged."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +37,7 @@ class KernelSource:
         return lines[place.line - 1].strip() if 1 <= place.line <= len(lines) else None
 
     def trail(self, address: int) -> str:
-        """Return the source line of an instruction and the calls that it is inlined at, or nothing: "k.cu:3"."""
+        """Return an instruction's source line, and the calls that it is inlined at: "k.cu:3". Empty if unknown."""
         place = self.place(address)
         names = []
         while place is not None:
@@ -46,7 +46,7 @@ class KernelSource:
         return ", inlined at ".join(names)
 
     def _lines_of(self, place: SourcePlace) -> tuple[str, ...]:
-        """Return all lines of a source; none if no file has its name and the size that it had when compiled."""
+        """Return all lines of a source; none if no file has the source's name and its size when it was compiled."""
         size = self.table.sizes.get(place.file, 0)
         for path in ([self.folder / place.name] if self.folder else []) + [Path(place.file)]:
             try:

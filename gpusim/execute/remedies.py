@@ -1,8 +1,8 @@
 """
-The stride of a warp's shared-memory addresses, and the padding or swizzle that would free them of bank conflicts.
+Finds the stride of a warp's shared-memory addresses, and the padding or swizzle without bank conflicts.
 
-A stride is recognised if each bit of the lane adds an amount of its own to the address, as with rows of a tile and the
-rows that ldmatrix loads. Swizzled addresses and look-ups have none.
+An access has a stride if each bit of the lane number adds a fixed amount to the address. Rows of a tile and the rows of
+an ldmatrix do; swizzled addresses and look-ups do not.
 """
 
 from dataclasses import dataclass
@@ -122,7 +122,11 @@ def _padding(access: WarpAccess, stride: int) -> int | None:
 
 
 def _lane_steps(access: WarpAccess) -> list[int] | None:
-    """Return what each bit of the lane adds to the address, 0 where no two lanes tell; None if it is no such sum."""
+    """
+    Return the amount that each bit of the lane number adds to the address; None if there are no such amounts.
+
+    The amount is 0 if no two active lanes differ in this bit alone.
+    """
     lanes = np.flatnonzero(access.active)
     steps = []
     for bit in range(LANE_BIT_COUNT):
@@ -134,7 +138,7 @@ def _lane_steps(access: WarpAccess) -> list[int] | None:
 
 
 def _strides(steps: list[int], width: int) -> list[int]:
-    """Return the steps, ascending, that do not continue a run of adjacent lanes, and that divide all larger ones."""
+    """Return possible strides, ascending: steps beyond those of adjacent lanes that divide all larger steps."""
     run = width
     sizes = sorted({abs(step) for step in steps if step})
     while run in sizes:

@@ -1,4 +1,4 @@
-"""Keeps the trace of a few CTAs of a launch, and examines its accesses of memory when somebody asks."""
+"""Keeps the traces of a few CTAs of a launch, and examines their memory accesses on demand."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ examined, what is kept is examined as soon as it is more.
 
 
 class LaunchWatch:
-    """What a launch does with memory."""
+    """Watches the memory accesses of a launch."""
 
     def __init__(
         self, execution: KernelExecution, *, every_cta: bool = False, uninitialised: Sequence[Allocation] = ()
@@ -37,7 +37,7 @@ class LaunchWatch:
         Args:
             execution: The launch.
             every_cta: Look for races and unwritten reads of shared memory in all CTAs, not in ``WATCHED_CTAS`` alone.
-            uninitialised: Arrays that nobody has written before the launch.
+            uninitialised: Arrays that are not written before the launch.
         """
         instructions, ctas = shared_instructions(execution.rows, execution.code), execution.launch.ctas
         self._check = MemoryCheck(execution, instructions)
@@ -76,7 +76,7 @@ class LaunchWatch:
         self._steps += len(piece.steps)
 
     def findings(self) -> MemoryFindings:
-        """Return races, and reads of what nobody wrote."""
+        """Return races and unwritten reads."""
         self._examine()
         found = self._check.findings()
         reads = self._arrays.findings() if self._arrays else ()

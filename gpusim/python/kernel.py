@@ -107,7 +107,7 @@ class KernelRun:
 
     @property
     def races(self) -> tuple[SharedRace, ...]:
-        """Pairs of instructions that access shared memory in no order that the kernel makes sure of."""
+        """Pairs of instructions whose accesses of shared memory are unordered."""
         return self.findings.races
 
     @property

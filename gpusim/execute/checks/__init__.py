@@ -1,6 +1,6 @@
 """
-Checks what a launch did with shared memory: warps that race, and reads of bytes that nobody wrote.
+Checks the memory accesses of a launch: races between warps in shared memory, and reads of bytes that no thread wrote.
 
-Barriers and waits for copies order the warps of a CTA; the order in which gpusim executed them never counts. A check
-reads the trace of a launch and changes nothing.
+Races follow from barriers and from waits for copies, never from the order in which gpusim executes warps. A check reads
+the trace of a launch. It changes nothing.
 """

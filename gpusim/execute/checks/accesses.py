@@ -1,4 +1,9 @@
-"""Collects a CTA's accesses of shared memory from its trace, and when each asynchronous copy is complete."""
+"""
+Collects a CTA's accesses of shared memory from its trace, and finds the wait that completes each asynchronous copy.
+
+Shared memory is divided into granules, each as large as the kernel's smallest access. An entry stands for a lane that
+accesses a granule: it holds the granule, the row of the access and the lane in one integer.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -60,7 +65,7 @@ class CtaAccesses:
         instructions: The kernel's instructions.
         warps: Warps of the CTA.
         steps: Steps that were taken.
-        examined: Rows that were examined before, and are kept to be compared with later ones.
+        examined: Rows that were examined already. They are kept because later accesses are compared with them.
         row_count: Number of rows.
     """
 
@@ -100,7 +105,7 @@ class CtaAccesses:
         return SharedRows(*(np.concatenate(column) for column in zip(empty, *self._rows, strict=True)))
 
     def entries(self) -> IntArray:
-        """Return for each granule that a lane accesses the granule, the access's row and the lane, in one integer."""
+        """Return an entry for each granule that each lane accesses."""
         return np.concatenate([self._carried, *(part for lanes in self._lanes for part in self._entries(lanes))])
 
     def _entries(self, lanes: _Lanes) -> Iterator[IntArray]:
@@ -118,7 +123,7 @@ class CtaAccesses:
                 yield found + (word << ROW_BITS + LANE_BITS)
 
     def fingerprint(self) -> bytes:
-        """Return what CTAs with the same accesses in the same order have in common."""
+        """Return a hash that is equal for CTAs with equal accesses in equal order."""
         found = hashlib.blake2b(digest_size=16)
         for part in (*self._orders, *(column for rows in self._rows for column in rows)):
             found.update(part.tobytes())
@@ -131,7 +136,7 @@ class CtaAccesses:
         return found.digest()
 
     def barriers(self) -> tuple[bytes, list[list[Arrive | Sync | None]]]:
-        """Return the events of each warp at barriers, and what tells them from other CTAs' events."""
+        """Return the events of each warp at barriers, and a key that is equal for CTAs with equal events."""
         warp, _, instruction = self._of(MEETS)
         events: list[list[Arrive | Sync | None]] = [[] for _ in range(self.warps)]
         for one, at in zip(warp.tolist(), instruction.tolist(), strict=True):
@@ -143,7 +148,7 @@ class CtaAccesses:
         return self._before(self._of(MEETS), warp, step)
 
     def ends(self, rows: SharedRows) -> IntArray:
-        """Return the step by which each access is complete; an asynchronous copy is by the wait that covers it."""
+        """Return the step that completes each access: its own, or for an asynchronous copy the wait that covers it."""
         ends = rows.step.copy()
         copied = np.flatnonzero(self.instructions.effect[rows.instruction] == Effect.ASYNC_WRITE)
         if not len(copied):
@@ -159,7 +164,7 @@ class CtaAccesses:
         return ends
 
     def keep(self, entries: IntArray) -> None:
-        """Forget all accesses but those of some entries."""
+        """Keep only the accesses of some entries."""
         used, place = np.unique(entries >> LANE_BITS & ROW_MASK, return_inverse=True)
         self._carried = (entries & ~(ROW_MASK << LANE_BITS)) | place << LANE_BITS
         self._rows = [SharedRows(*(column[used] for column in self.rows()))]
@@ -180,5 +185,5 @@ class CtaAccesses:
 
 
 def _active(mask: IntArray) -> BoolArray:
-    """Return the lanes of masks. Shape (rows, 32)."""
+    """Return whether each lane is in each mask. Shape (rows, 32)."""
     return (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)

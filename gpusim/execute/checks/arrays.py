@@ -1,4 +1,4 @@
-"""Checks arrays in global memory that nobody has initialised: which instructions read them before they are written."""
+"""Finds the instructions that read uninitialised arrays in global memory before any thread writes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,18 @@ class _Read(NamedTuple):
 
 @dataclass(slots=True)
 class _Watched:
-    """An array, and which of its granules are written."""
+    """An array, and whether each granule of it is written. A granule is as large as the kernel's smallest access."""
 
     array: Allocation
     written: BoolArray
 
 
 class ArrayCheck:
-    """Finds reads of arrays that nobody has initialised, in the order in which gpusim executes CTAs and warps."""
+    """
+    Finds reads of uninitialised arrays before a write.
+
+    "Before" means the order in which gpusim executes CTAs and warps.
+    """
 
     def __init__(self, execution: KernelExecution, arrays: Sequence[Allocation]) -> None:
         """
@@ -93,7 +97,7 @@ class ArrayCheck:
     def _examine(
         self, piece: ExecutedSteps, watched: _Watched, rows: IntArray, offset: IntArray, inside: BoolArray
     ) -> None:
-        """Find the reads of an array before all writes, and note the writes. Entries are in the order of execution."""
+        """Find the reads of granules that are not written yet, and mark the granules that the piece writes."""
         row, lane = np.nonzero(inside)
         made = piece.steps[piece.accesses[rows[row]]]
         words = self._size[made] // self._granule

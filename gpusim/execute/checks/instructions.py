@@ -1,4 +1,4 @@
-"""What each instruction of a kernel does with shared memory and with the order of warps, as columns."""
+"""The effect of each instruction on shared memory and on the order of warps, as columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,12 +41,12 @@ class SharedInstructions:
         effect: Effect on shared memory, or ``NO_ACCESS``.
         size: Bytes that a lane accesses.
         matrix: Whether it is an ldmatrix.
-        lanes: Lanes that give an address, as a mask: those of an ldmatrix do whether they execute it or not.
-        generic: Whether the address may be one of another memory.
-        copies: Whether the access leaves two rows of addresses, the second in shared memory.
+        lanes: Mask of the lanes whose addresses an ldmatrix reads, whether they execute it or not.
+        generic: Whether the address is generic, so that it may lie in another memory.
+        copies: Whether the trace has two rows of addresses, the second in shared memory.
         role: Role in the order of warps.
-        pending: Commit groups that may be in flight behind a DEPBAR.
-        barriers: Event of each BAR; None if a register has its barrier or count.
+        pending: Commit groups that may still be in flight after a DEPBAR.
+        barriers: Event of each BAR; None if its barrier or its count is in a register.
         granule: Bytes of the smallest access. All others are multiples of it.
     """
 
@@ -64,7 +64,7 @@ class SharedInstructions:
 
 def shared_instructions(rows: IntArray, code: Sequence[Sass | None]) -> SharedInstructions:
     """
-    Return what instructions do with shared memory.
+    Return the effects of a kernel's instructions.
 
     Args:
         rows: Rows of the instructions (``KernelExecution.rows``).

@@ -1,4 +1,4 @@
-"""Checks what CTAs of a launch did with shared memory; what was found, with instructions and source lines."""
+"""Checks the shared-memory accesses of CTAs, and names each finding's threads, instructions and source lines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,11 +42,11 @@ class CheckedAccess:
     An access of memory by one thread.
 
     Attributes:
-        effect: What it does.
+        effect: Its effect on the byte.
         warp, thread: The warp, and the thread's number in the CTA.
         address: Byte address of the instruction in the kernel's text.
         text: The instruction, as a disassembler writes it.
-        place: Its source line and the calls that it is inlined at: "k.cu:3". Empty if that is not known.
+        place: Its source line and the calls that it is inlined at: "k.cu:3". Empty if unknown.
     """
 
     effect: Effect
@@ -64,7 +64,7 @@ class CheckedAccess:
 @dataclass(frozen=True, slots=True)
 class SharedRace:
     """
-    Two instructions that access a byte of shared memory in no order that the kernel makes sure of.
+    Two instructions whose accesses of one byte of shared memory are unordered.
 
     Attributes:
         kernel: Name of the kernel.
@@ -125,10 +125,10 @@ class MemoryFindings:
 
     Attributes:
         races: Pairs of instructions that race, by their addresses.
-        unwritten_reads: Instructions that read what nobody wrote, by their addresses. Those that race are left out,
-            because what they read may be written later.
+        unwritten_reads: Instructions that read bytes that no thread wrote, by their addresses. Those that race are left
+            out: another order may write the bytes first.
         ctas: CTAs whose shared memory was examined.
-        unchecked: Which CTA was not examined, or not to its end, and why; None if all were.
+        unchecked: The first CTA that was not examined to its end, and the reason; None if there is none.
     """
 
     races: tuple[SharedRace, ...] = ()
@@ -143,7 +143,7 @@ class MemoryFindings:
 
 @dataclass(slots=True)
 class _Example:
-    """An example of what was found: CTA, byte, and instruction, warp, lane of each access; CTAs that have it."""
+    """An example of a finding: CTA, byte, and instruction, warp and lane of each access; and the number of CTAs."""
 
     cta: int
     byte: int
@@ -153,7 +153,7 @@ class _Example:
 
 
 class MemoryCheck:
-    """A check of a launch. It takes the trace of some CTAs, piece by piece."""
+    """Checks the shared-memory accesses of CTAs. It takes their traces piece by piece."""
 
     def __init__(self, execution: KernelExecution, instructions: SharedInstructions) -> None:
         """
@@ -173,7 +173,7 @@ class MemoryCheck:
         self._unchecked: str | None = None
 
     def take(self, piece: ExecutedSteps) -> None:
-        """Take a piece of the trace. The pieces of a CTA follow one another."""
+        """Take a piece of a trace. The pieces of a CTA must follow one another."""
         if piece.cta != self._cta:
             self._examine()
             self._cta, self._accesses = piece.cta, self._new()
@@ -183,7 +183,7 @@ class MemoryCheck:
             self._examine(goes_on=True)
 
     def findings(self) -> MemoryFindings:
-        """Return what was found, after the last piece."""
+        """Return the findings, after the last piece."""
         self._examine()
         self._accesses = self._new()
         kernel, ctaid = self.execution.cubin.kernel, self.execution.launch.ctaid
@@ -205,7 +205,7 @@ class MemoryCheck:
         return CtaAccesses(self.instructions, self.execution.launch.warps)
 
     def _examine(self, *, goes_on: bool = False) -> None:
-        """Examine the accesses of the CTA so far; if it goes on, keep those that later ones are compared with."""
+        """Examine the CTA's accesses so far. If it goes on, keep those that later accesses must be compared with."""
         held = self._accesses
         if not held.row_count:
             return
@@ -251,7 +251,7 @@ class MemoryCheck:
         )
 
     def _note(self, known: dict[tuple[int, ...], _Example], rows: SharedRows, *entries: IntArray) -> list[_Example]:
-        """Note an example of each new combination of instructions; return those of all combinations."""
+        """Keep an example of each new combination of instructions; return the examples of all combinations."""
         made = np.sort(np.stack([rows.instruction[rows_of_entries(one)] for one in entries]), axis=0)
         codes = made[0] * len(self.execution.code) + made[-1]
         found = []
@@ -279,7 +279,7 @@ class MemoryCheck:
 
 
 def checked_access(execution: KernelExecution, effect: Effect, instruction: int, warp: int, lane: int) -> CheckedAccess:
-    """Return an access of a lane by the number of its instruction."""
+    """Return a lane's access, with the text and the source line of its instruction."""
     sass, address = execution.code[instruction], instruction * INSTRUCTION_BYTES
     text = "" if sass is None else sass.text
     return CheckedAccess(effect, warp, warp * WARP_SIZE + lane, address, text, execution.source.trail(address))

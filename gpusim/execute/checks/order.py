@@ -1,4 +1,8 @@
-"""The order of a CTA's warps by the barriers that they met: the segments of each, and what each knows of the others."""
+"""
+Orders the warps of a CTA by the barriers that they met, with vector clocks.
+
+The barriers of a warp divide its instructions into segments: segment n lies behind its first n barrier instructions.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +16,18 @@ from gpusim.schedule.warp_events import ALL_OF_THE_CTA, Arrive, Sync
 
 
 class UnknownOrder(Exception):
-    """The order of the warps cannot be told; the message says why."""
+    """The order of the warps is unknown; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarpOrder:
     """
-    The order of segments. Segment n of a warp lies behind its first n instructions at barriers.
+    The order of the segments.
 
     Attributes:
-        clocks: Segments of each warp that have happened before, shape [rows, warps].
-        starts: First segment of each row, with the warp above it: ascending.
-        stuck: Last segment of each warp that waits for ever.
+        clocks: Vector clocks, shape [rows, warps]: the segments of each warp that have happened before.
+        starts: The warp and the first segment of each row in one integer, ascending.
+        stuck: Last segment of each warp that never leaves a barrier.
     """
 
     clocks: IntArray
@@ -50,7 +54,7 @@ def warp_order(warps: Sequence[Sequence[Arrive | Sync | None]]) -> WarpOrder:
     A warp that exits counts as arrived at every later phase of a barrier that expects the whole CTA.
 
     Args:
-        warps: The events of each warp at barriers; None for one whose barrier is not known.
+        warps: The events of each warp at barriers; None for an event whose barrier or count is unknown.
 
     Raises:
         UnknownOrder: A barrier's number or count is in a register, or warps expect different counts.

@@ -1,9 +1,8 @@
 """
-Finds accesses of a CTA's shared memory that race, and reads of granules that nobody wrote.
+Finds pairs of accesses that race in a CTA's shared memory, and reads of granules that no thread has written.
 
-Accesses of one granule are compared in the order of execution, each with the nearest one before and behind it of every
-kind that it could race with. Execution is one of the orders that the barriers allow, so of an access that races, at
-least the first race in its granule is found.
+Each access is compared with the nearest earlier and later accesses of its granule, in the order of execution, of every
+kind that can race with it. The barriers allow this order. So if any accesses of a granule race, a race in it is found.
 """
 
 from typing import Final, NamedTuple
@@ -30,12 +29,12 @@ class AccessColumns(NamedTuple):
     Accesses of a CTA, one entry for each row.
 
     Attributes:
-        effect: What it does, an ``Effect``.
+        effect: Its ``Effect``.
         warp, step: Its warp, and its step among those of the CTA.
-        end: Step by which it is complete.
-        end_segment: Barriers that the warp met before that step.
-        clock: Row of ``clocks``.
-        clocks: Segments of each warp that have happened before.
+        end: The step that completes it.
+        end_segment: Barriers that its warp met before ``end``.
+        clock: Its row of ``clocks``.
+        clocks: Vector clocks, as in ``WarpOrder``.
     """
 
     effect: IntArray
@@ -47,7 +46,7 @@ class AccessColumns(NamedTuple):
     clocks: IntArray
 
     def race(self, first: IntArray, second: IntArray) -> BoolArray:
-        """Return for pairs of accesses, the first executed before the second, whether they are unordered."""
+        """Return whether each pair of accesses is unordered. The first of a pair was executed before the second."""
         warp, other = self.warp[first], self.warp[second]
         apart = self.end_segment[first] >= self.clocks[self.clock[second], warp]
         return np.where(warp == other, self.end[first] > self.step[second], apart)
@@ -55,11 +54,11 @@ class AccessColumns(NamedTuple):
 
 class FoundPairs(NamedTuple):
     """
-    What was found. Entries have granule, row and lane in one integer.
+    Entries of the accesses that were found.
 
     Attributes:
-        first, second: Entries that race.
-        unwritten: Entries that read what nobody wrote before.
+        first, second: Pairs that race.
+        unwritten: Reads of granules that no thread has written before.
     """
 
     first: IntArray
@@ -84,11 +83,11 @@ def lanes_of(entries: IntArray) -> IntArray:
 
 def find_pairs(entries: IntArray, accesses: AccessColumns) -> FoundPairs:
     """
-    Find the pairs that race, and what is read unwritten.
+    Find pairs that race, and reads of granules that no thread has written.
 
     Args:
-        entries: Granule, row and lane of each access of a lane, in one integer; in any order.
-        accesses: The rows.
+        entries: Entries of the accesses, in any order.
+        accesses: The accesses, one for each row.
     """
     entries = _sorted(entries)
     rows = rows_of_entries(entries)
@@ -104,7 +103,7 @@ def find_pairs(entries: IntArray, accesses: AccessColumns) -> FoundPairs:
 
 
 def entries_to_keep(entries: IntArray, accesses: AccessColumns) -> IntArray:
-    """Return the entries that later accesses need: each granule's last write, each warp's last accesses behind it."""
+    """Return of each granule the last write, and behind it the last access of each kind by each warp."""
     entries = _sorted(entries)
     rows = rows_of_entries(entries)
     near = _Neighbours(entries, KIND_OF_EFFECT[accesses.effect[rows]])
@@ -139,7 +138,7 @@ class _Neighbours:
         self._last: dict[int, IntArray] = {}
 
     def last_of(self, kind: int) -> IntArray:
-        """Return for each place that of the last entry of a kind before it; one before ``begin`` if there is none."""
+        """Return the last earlier place of a kind for each place; less than ``begin`` if its granule has none."""
         if kind not in self._last:
             here = np.where(self.kind == kind, self.places, -1)
             self._last[kind] = np.append(-1, np.maximum.accumulate(here))[: len(here)]
@@ -162,7 +161,7 @@ class _Neighbours:
 
 
 def _unwritten(near: _Neighbours) -> IntArray:
-    """Return the places of reads of what nobody wrote before."""
+    """Return the places of reads that no write precedes."""
     reads = np.flatnonzero(near.kind != WRITES)
     written = np.zeros(len(reads), np.bool_)
     for kind in near.kinds & {WRITES, UPDATES}:
