@@ -34,6 +34,7 @@ def test_a_triton_function_writes_what_numpy_says(case, target):
     (run,) = driver.runs
     assert run.launch.threads == 32 * case.constants["num_warps"]
     assert run.counts.executed == set(range(int(np.prod(case.grid))))
+    assert str(run.findings) == ""
 
 
 @pytest.mark.parametrize("target", MACHINES)
