@@ -1,6 +1,6 @@
 """The effect of each instruction on shared memory and on the order of warps, as columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,9 @@ EFFECT_OF_KIND: Final = {
 
 ARRIVES_ONLY: Final = 1
 """Form of BAR.ARV."""
+
+COUNT_IN_REGISTER: Final = 2
+"""Operands of a BAR that are in registers: its count, and not its number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +90,29 @@ def shared_instructions(rows: IntArray, code: Sequence[Sass | None]) -> SharedIn
             role[at] = COMMITS if sass.name == "LDGDEPBAR" else AWAITS
             count = sass.operands.get("k")
             pending[at] = count.value if isinstance(count, Immediate) else 0
-    barriers = {int(at): _barrier(table[at]) for at in np.flatnonzero(role == MEETS)}
+    barriers = _barriers({int(at): table[at] for at in np.flatnonzero(role == MEETS)})
     used = size[effect != NO_ACCESS]
     return SharedInstructions(
         effect, size, matrix, lanes, generic, copies, role, pending, barriers, int(used.min()) if len(used) else 1
     )
 
 
-def _barrier(row: IntArray) -> Arrive | Sync | None:
-    if row[core.FORM_4]:
-        return None
-    number, expected = int(row[core.FORM]), -(-int(row[core.FORM_2]) // WARP_SIZE)
-    return Arrive(number, expected) if row[core.FORM_3] == ARRIVES_ONLY else Sync(number, expected)
+def _barriers(rows: Mapping[int, IntArray]) -> dict[int, Arrive | Sync | None]:
+    """
+    Return the event of each BAR.
+
+    For diverged warps, compilers put a second BAR out of line, with the count in a register. It has the count of the
+    others at its barrier.
+    """
+    counts: dict[int, set[int]] = {}
+    for row in rows.values():
+        if not row[core.FORM_4]:
+            counts.setdefault(int(row[core.FORM]), set()).add(-(-int(row[core.FORM_2]) // WARP_SIZE))
+    found: dict[int, Arrive | Sync | None] = {}
+    for at, row in rows.items():
+        number, own = int(row[core.FORM]), {-(-int(row[core.FORM_2]) // WARP_SIZE)}
+        known = counts.get(number, set()) if row[core.FORM_4] == COUNT_IN_REGISTER else own
+        event = Arrive if row[core.FORM_3] == ARRIVES_ONLY else Sync
+        unknown = row[core.FORM_4] not in (0, COUNT_IN_REGISTER) or len(known) != 1
+        found[at] = None if unknown else event(number, min(known))
+    return found

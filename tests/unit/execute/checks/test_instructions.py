@@ -52,3 +52,24 @@ def test_a_generic_access_may_be_one_of_shared_memory():
     assert found.generic[generic].all()
     assert (found.effect[generic] == Effect.READ).all()
     assert found.granule == np.min(found.size[found.effect != NO_ACCESS])
+
+
+def test_a_barrier_whose_count_is_in_a_register_has_that_of_the_others_at_it(checks):
+    """nvcc puts BAR.ARV 0x1, R6 behind the kernel's end, for warps that have diverged before BAR.ARV 0x1, 0x80."""
+    kernel = checks("handed_over_safe")
+    values = [bytes(size) for _, size in kernel.cubin.parameters]
+    made = KernelExecution(kernel.cubin, KernelLaunch((1, 1, 1), (128, 1, 1)), values, image_of([]))
+
+    found = shared_instructions(made.rows, made.code)
+
+    counted = {at: str(made.code[at].operands["c"]) for at in found.barriers}
+    assert {counted[at] for at in counted} >= {"0x80", "R6"}
+    assert {event.expected for event in found.barriers.values()} == {4}
+
+
+def test_a_barrier_whose_number_is_in_a_register_is_not_known(checks):
+    kernel = checks("computed_barrier")
+    values = [bytes(size) for _, size in kernel.cubin.parameters]
+    made = KernelExecution(kernel.cubin, KernelLaunch((1, 1, 1), (128, 1, 1)), values, image_of([]))
+
+    assert list(shared_instructions(made.rows, made.code).barriers.values()) == [None]
