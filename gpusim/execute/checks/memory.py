@@ -28,6 +28,9 @@ from gpusim.units import WARP_SIZE
 ROWS_AT_ONCE: Final = 1 << 17
 """Accesses of warps after which those of a CTA are examined, and most are forgotten."""
 
+MOST_LISTED: Final = 4
+"""Races, and unwritten reads, that are printed. Of each pair of source lines one race is."""
+
 VERBS: Final = {
     Effect.READ: "reads",
     Effect.WRITE: "writes",
@@ -137,8 +140,20 @@ class MemoryFindings:
     unchecked: str | None = None
 
     def __str__(self) -> str:
+        races = {
+            (one.first.place or one.first.address, one.second.place or one.second.address): one for one in self.races
+        }
+        reads = {(one.access.place or one.access.address, one.array): one for one in self.unwritten_reads}
         given_up = [f"races were not looked for in {self.unchecked}"] if self.unchecked else []
-        return "\n".join([*map(str, self.races), *map(str, self.unwritten_reads), *given_up])
+        return "\n".join(
+            [*_listed("races", [*races.values()]), *_listed("unwritten reads", [*reads.values()]), *given_up]
+        )
+
+
+def _listed(what: str, findings: Sequence[object]) -> list[str]:
+    """Return a line for each of the first few findings, and the number of the others."""
+    more = len(findings) - MOST_LISTED
+    return [*map(str, findings[:MOST_LISTED]), *([f"{more} more {what}"] if more > 0 else [])]
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 """Kernels with a planted race or unwritten read, and their twins without: each is found, and nothing else."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,17 @@ def test_a_race_is_told_with_kernel_cta_threads_address_instructions_and_lines(c
         " barrier lies between"
     )
     assert str(done.races[0]) in str(done).splitlines()
+
+
+def test_a_text_has_one_race_of_each_pair_of_lines_and_says_how_many_more_there_are(checks):
+    (race,) = launched(checks("overwritten")).races
+    unrolled = [replace(race, first=replace(race.first, address=16 * at)) for at in range(9)]
+    apart = [replace(race, first=replace(race.first, place=f"k.cu:{line}")) for line in range(7)]
+    nowhere = [replace(race, first=replace(one.first, place="")) for one in unrolled]
+
+    assert len(str(memory.MemoryFindings(tuple(unrolled))).splitlines()) == 1
+    assert str(memory.MemoryFindings(tuple(apart))).splitlines()[-1] == "3 more races"
+    assert str(memory.MemoryFindings(tuple(nowhere))).splitlines()[-1] == "5 more races"
 
 
 def test_atomic_operations_race_with_stores_and_not_with_each_other(checks):
