@@ -4,7 +4,6 @@ Makes machine code of PTX (ptxas, nvJitLink) and of LTO-IR (nvJitLink), and cach
 
 import ctypes
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from gpusim.cuda.compiler import first_error, keep, kept_path
+from gpusim.cuda.compiler import first_error, keep, kept_path, toolkits
 from gpusim.errors import CannotRun
 
 AssemblerName: TypeAlias = Literal["ptxas", "nvJitLink"]
@@ -170,8 +169,7 @@ def _ptxas_paths() -> Iterator[Path]:
     on_path = shutil.which("ptxas")
     if on_path:
         yield Path(on_path)
-    toolkits = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    for root in (*toolkits, *sorted(Path("/usr/local").glob("cuda*"))):
+    for root in toolkits():
         yield from root.glob("bin/ptxas")
     triton = find_spec("triton")
     for folder in (triton and triton.submodule_search_locations) or ():

@@ -138,7 +138,7 @@ def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) 
         library, library.nvrtcCreateProgram(ctypes.byref(program), source, name, 0, None, None), "create a program"
     )
     try:
-        encoded = [option.encode() for option in options]
+        encoded = [option.encode() for option in (*options, *(f"-I{folder}" for folder in _toolkit_headers(compiler)))]
         array = (ctypes.c_char_p * len(encoded))(*encoded)
         if library.nvrtcCompileProgram(program, len(encoded), array) != 0:
             log = _sized(library, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", program).decode(errors="replace")
@@ -194,13 +194,30 @@ def _find_nvrtc() -> Compiler | None:
     return None
 
 
+def _toolkit_headers(compiler: Compiler) -> list[Path]:
+    """Return the folder of cuda_fp16.h and its like, which NVRTC does not know: that beside it, or another, or none."""
+    folders = (compiler.path.parent.parent, *_wheels(), *toolkits())
+    return [one / "include" for one in folders if (one / "include" / "cuda_fp16.h").is_file()][:1]
+
+
 def _nvrtc_libraries() -> Iterator[Path]:
     """Yield candidate NVRTC libraries: those of pip wheels first, then those of toolkits, the newest of each first."""
-    for folder in map(Path, sys.path):
-        yield from sorted(folder.glob("nvidia/*/lib/libnvrtc.so.*"), reverse=True)
-    toolkits = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    for root in (*toolkits, *sorted(Path("/usr/local").glob("cuda*"), reverse=True)):
+    for folder in _wheels():
+        yield from sorted(folder.glob("lib/libnvrtc.so.*"), reverse=True)
+    for root in toolkits():
         yield from sorted(root.glob("lib64/libnvrtc.so.*"), reverse=True)
+
+
+def _wheels() -> Iterator[Path]:
+    """Yield the folders of NVIDIA's wheels, the newest first."""
+    for folder in map(Path, sys.path):
+        yield from sorted(folder.glob("nvidia/*"), reverse=True)
+
+
+def toolkits() -> Iterator[Path]:
+    """Yield the folders of CUDA toolkits: those that the environment names, then those installed, the newest first."""
+    yield from (Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name))
+    yield from sorted(Path("/usr/local").glob("cuda*"), reverse=True)
 
 
 @cache

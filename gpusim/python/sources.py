@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,29 @@ def _kept_text(text: str) -> Path:
     return file
 
 
+TYPE_CODES = {
+    "bool": "b",
+    "char": "c",
+    "double": "d",
+    "float": "f",
+    "int": "i",
+    "long": "l",
+    "long long": "x",
+    "short": "s",
+    "unsigned": "j",
+    "unsigned int": "j",
+    "unsigned long long": "y",
+}
+"""Codes of types in symbols. Source: Itanium C++ ABI, mangling of builtin types."""
+
+
 def _mangled(entry: str) -> str:
-    """Return the part of the symbol of a template's instance that its name makes: "6filterI" of "filter<float>"."""
-    names = entry.partition("<")[0].strip().split("::")
-    return "".join(f"{len(one)}{one}" for one in names if one) + "I"
+    """Return the part of the symbol of a template's instance that its name and first types make: "6filterIf"."""
+    template, _, arguments = entry.partition("<")
+    name = "".join(f"{len(one)}{one}" for one in template.strip().split("::") if one)
+    codes = [TYPE_CODES.get(one.strip(), "") for one in arguments.rpartition(">")[0].split(",")]
+    known = list(takewhile(bool, codes))
+    return f"{name}I{''.join(known)}{'E' if len(known) == len(codes) else ''}"
 
 
 def _read(file: Path) -> bytes:

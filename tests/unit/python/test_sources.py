@@ -68,7 +68,7 @@ def test_an_instance_of_a_template_is_asked_for_behind_the_text(builds, tmp_path
     _, scale = sources.machine_code(source, "scale<float, 3>", 80)
     _, negate = sources.machine_code(source, "signal::negate<int>", 80)
 
-    assert (scale, negate) == ("5scaleI", "6signal6negateI")
+    assert (scale, negate) == ("5scaleIf", "6signal6negateIiE")
     text = builds[0][0].source.read_text()
     assert text.startswith(f'#line 1 "{source}"\n')
     assert text.endswith("\ntemplate __global__ decltype(scale<float, 3>) scale<float, 3>;\n")

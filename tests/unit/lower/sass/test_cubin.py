@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.lower.sass.cubin import ELF_HEADER, SECTION_HEADER, read_cubin
+from gpusim.lower.sass.cubin import ELF_HEADER, SECTION_HEADER, kernel_names, read_cubin
 
 FOLDER = Path(__file__).parent / "data"
 KERNEL = "gpusim_kernel"
@@ -45,6 +45,14 @@ def test_a_local_array_is_a_stack():
 def test_a_kernel_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(BadInput, match=r"^x\.cubin: kernel must be one of gpusim_kernel, got 'other'$"):
         read_cubin(cubin_bytes("gemm_ragged_sm90"), "other", "x.cubin")
+
+
+def test_a_function_that_kernels_call_is_no_kernel():
+    """nvJitLink leaves such a function in a section of its own; it has no constants, for it has no parameters."""
+    data = cubin_bytes("gemm_ragged_sm90")
+    assert kernel_names(data, "x.cubin") == [KERNEL]
+
+    assert kernel_names(data.replace(b".nv.constant0.gpusim_kernel", b".nv.constant7.gpusim_kernel"), "x.cubin") == []
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"MZ" * 100])
