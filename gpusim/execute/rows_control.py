@@ -4,15 +4,18 @@ from typing import Final
 
 from gpusim.execute.core import constants as core
 from gpusim.execute.rows import SPECIAL_ROW, WORD, Make, Refused, RowMaker
-from gpusim.lower.sass.operands import RZ, CodeAddress, Immediate, Named, Register
+from gpusim.lower.sass.operands import CodeAddress, Immediate, Named, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 
 SPECIALS: Final = (
     *("SR_LANEID", "SR_TID.X", "SR_TID.Y", "SR_TID.Z", "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z", "SR_TID"),
     *("SR_EQMASK", "SR_LTMASK", "SR_LEMASK", "SR_GTMASK", "SR_GEMASK", "SR_SWINHI", "SRZ", "SR_CgaCtaId"),
-    *("SR_CLOCKLO", "SR_CLOCKHI", "SR_GLOBALTIMERLO", "SR_GLOBALTIMERHI", "SR_VIRTUALSMID", "SR_NTID"),
+    *("SR_VIRTUALSMID", "SR_VIRTID"),
 )
 """Special registers, in the order of their rows."""
+
+CLOCKS: Final = {"SR_CLOCKLO": 0, "SR_CLOCKHI": 32, "SR_GLOBALTIMERLO": 0, "SR_GLOBALTIMERHI": 32}
+"""First bit that each part of a clock has of the count of executed instructions."""
 
 HINTS: Final = frozenset(
     {"DEFER_BLOCKING", "REL", "NOINC", "NODEC", "ALL", "EXCLUSIVE", "COLLECTIVE", "U", "RECONVERGENT"}
@@ -22,6 +25,10 @@ HINTS: Final = frozenset(
 def _nothing(row: RowMaker) -> None:
     row.kind(core.NO_EFFECT)
     row.modifiers.clear()
+
+
+def _yield(row: RowMaker) -> None:
+    row.kind(core.YIELD)
 
 
 def _target(row: RowMaker) -> None:
@@ -116,18 +123,26 @@ def _barrier_result(row: RowMaker) -> None:
 
 def _special(row: RowMaker) -> None:
     name = str(row.sass.operands["n"])
-    if name not in SPECIALS:
-        raise Refused(f"special register {name} is not executed")
-    row.kind(core.MOVE)
-    row.set(FROM_B=SPECIAL_ROW + SPECIALS.index(name))
-    long = row.sass.name == "CS2R" and not row.has("32")
-    row.result(wide=False)
-    if long and row.cells[core.TO] != core.NO_DESTINATION:
-        if name != "SRZ":
-            raise Refused(f"the 64 bits of {name} are not executed")
-        row.kind(core.MULTIPLY_WIDE)
-        row.set(FROM_B=RZ, TO_HIGH=int(row.cells[core.TO]) + 1)
+    wide = row.sass.name == "CS2R" and not row.has("32")
+    row.result(wide=wide)
+    if name in CLOCKS:
+        row.kind(core.READ_CLOCK)
+        row.set(FORM=CLOCKS[name])
+    elif name in SPECIALS:
+        row.kind(core.MULTIPLY_WIDE if wide else core.MOVE)
         row.never(core.X)
+        row.set(**{"FROM_C" if wide else "FROM_B": SPECIAL_ROW + SPECIALS.index(name)})
+    else:
+        raise Refused(f"special register {name} is not executed")
+
+
+def _own_address(row: RowMaker) -> None:
+    row.kind(core.MULTIPLY_WIDE)
+    row.never(core.X)
+    target = row.sass.operands.get("t")
+    at = target.address if isinstance(target, CodeAddress) else row.sass.address
+    row.set(FROM_C=row.words.immediate(at), FROM_C_HIGH=row.words.immediate(at >> 32))
+    row.result(wide=True)
 
 
 def _shuffle(row: RowMaker) -> None:
@@ -215,6 +230,7 @@ CONTROL_ROWS: Final[dict[str, Make]] = {
     **dict.fromkeys(("BRA", "CALL"), _branch),
     **dict.fromkeys(("RET", "BRX"), _indexed),
     "EXIT": _exit,
+    "YIELD": _yield,
     "BSSY": _convergence(core.SET_CONVERGENCE),
     "BSYNC": _convergence(core.CONVERGE),
     "BREAK": _convergence(core.LEAVE_CONVERGENCE),
@@ -223,6 +239,7 @@ CONTROL_ROWS: Final[dict[str, Make]] = {
     "BAR": _barrier,
     "B2R": _barrier_result,
     **dict.fromkeys(("S2R", "S2UR", "CS2R"), _special),
+    "LEPC": _own_address,
     "SHFL": _shuffle,
     **dict.fromkeys(("VOTE", "VOTEU"), _vote),
     "MATCH": _match,
@@ -232,7 +249,7 @@ CONTROL_ROWS: Final[dict[str, Make]] = {
     "IMMA": _integer_product,
     "MOVM": _transpose,
     **dict.fromkeys(
-        (*("NOP", "LDGDEPBAR", "DEPBAR", "YIELD", "CCTL", "CCTLL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),),
+        (*("NOP", "LDGDEPBAR", "DEPBAR", "CCTL", "CCTLL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),),
         _nothing,
     ),
 }

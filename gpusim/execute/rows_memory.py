@@ -18,10 +18,10 @@ CACHING: Final = frozenset(
 
 ACCESS_SIZES: Final = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}
 SPACE_OF_OPCODE: Final = {
-    **dict.fromkeys(("LDG", "STG", "ATOMG", "ATOM", "RED", "REDG"), core.GLOBAL_SPACE),
+    **dict.fromkeys(("LDG", "STG", "ATOMG", "RED", "REDG"), core.GLOBAL_SPACE),
     **dict.fromkeys(("LDS", "STS", "ATOMS"), core.SHARED_SPACE),
     **dict.fromkeys(("LDL", "STL"), core.LOCAL_SPACE),
-    **dict.fromkeys(("LD", "ST"), core.GENERIC_SPACE),
+    **dict.fromkeys(("LD", "ST", "ATOM"), core.GENERIC_SPACE),
 }
 ADDRESS_SCALES: Final = {"": 1, ".X4": 4, ".X8": 8, ".X16": 16}
 ATOMIC_NUMBERS: Final = {
@@ -65,6 +65,7 @@ def _size(row: RowMaker) -> None:
 def _load(row: RowMaker) -> None:
     row.kind(core.LOAD)
     _address(row)
+    row.set(FORM_4=int("STRONG" in row.modifiers))
     row.ignore(CACHING)
     _size(row)
     row.result()

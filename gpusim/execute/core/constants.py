@@ -97,7 +97,8 @@ INSTRUCTION_BITS = 4
     CLEAR_CONVERGENCE,
     YIELD,
     BARRIER_RESULT,
-) = range(15)
+    READ_CLOCK,
+) = range(16)
 
 (
     ADD3,
@@ -182,6 +183,12 @@ convergence (barrier, instruction, lanes, those that a WARPSYNC names).
 
 NAMED_LANES = 16
 """Number of WARPSYNC among the convergence barriers."""
+
+AT_NUMBERED = NAMED_LANES + 1
+"""Number of the CTA's barrier 0 among the convergence barriers; the others follow."""
+
+UNREDUCED = -1
+"""The reduction of a barrier at which no warp has arrived."""
 
 BARRIERS = 16
 """Barriers of a CTA."""

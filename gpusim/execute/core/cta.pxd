@@ -23,6 +23,7 @@ cdef long long finished(Cta x) noexcept
 cdef long long released(Cta x) noexcept
 @cython.locals(living=cython.longlong, expected=cython.longlong)
 cdef void release(Cta x) noexcept
+cdef long long spins(Cta x, long long at) noexcept
 cdef long long run_warp(Cta x, long long turn) noexcept
 cdef long long stop(Cta x, long long at, long long fault) noexcept
 cdef void operate(Cta x, long long row, long long kind) noexcept
@@ -33,4 +34,5 @@ cdef long long first_lane(WarpRegisters r) noexcept
 cdef long long taken_branch(Cta x, long long at, long long row) noexcept
 cdef long long indexed_branch(Cta x, long long at, long long row) noexcept
 cdef void convergence_word(Cta x, long long row, long long kind) noexcept
-cdef void arrive(Cta x, long long row) noexcept
+cdef void read_clock(Cta x, long long row) noexcept
+cdef long long arrive(Cta x, long long at, long long row) noexcept

@@ -13,6 +13,7 @@ from gpusim.execute.core.constants import (
     ALIVE,
     AT,
     AT_BARRIER,
+    AT_NUMBERED,
     ATOMIC,
     AWAITED,
     BARRIER_RESULT,
@@ -23,6 +24,7 @@ from gpusim.execute.core.constants import (
     CONVERGE,
     CONVERGENCE,
     COPY,
+    D_HIGH,
     EXIT_LANES,
     EXITED,
     FAULT,
@@ -44,8 +46,10 @@ from gpusim.execute.core.constants import (
     LOAD_MATRIX,
     MATCH,
     MEET_BARRIER,
+    MEETING,
     NAMED_LANES,
     NO_FAULT,
+    READ_CLOCK,
     READ_CONVERGENCE,
     REDUCTION,
     REFUSED,
@@ -61,13 +65,15 @@ from gpusim.execute.core.constants import (
     SYNCHRONIZE,
     TARGET,
     TRACE_FULL,
+    UNREDUCED,
     WRITE_CONVERGENCE,
+    YIELD,
     A,
     D,
     P,
     X,
 )
-from gpusim.execute.core.convergence import Convergence, branch, converge, leave, put_off, start
+from gpusim.execute.core.convergence import Convergence, branch, converge, leave, meet, put_off, rotate, separate, start
 from gpusim.execute.core.doubles import double_operation
 from gpusim.execute.core.floats import float_operation
 from gpusim.execute.core.halves import half_operation
@@ -75,7 +81,7 @@ from gpusim.execute.core.integers import integer_operation
 from gpusim.execute.core.lanes import lane_operation
 from gpusim.execute.core.matrices import matrix_operation
 from gpusim.execute.core.memory import CtaMemory, copy, load, load_constant, load_matrix, store_lanes
-from gpusim.execute.core.registers import WarpRegisters, place_of, set_predicate, store, tested
+from gpusim.execute.core.registers import WarpRegisters, place_of, set_predicate, store, store_high, tested
 from gpusim.execute.core.trace import Trace, full, note, note_addresses
 from gpusim.execute.core.words import integers_of, low32, low64, signed32, signed64
 from gpusim.units import WARP_SIZE
@@ -110,7 +116,8 @@ class Cta:
 
         Args:
             registers, memory, convergence, trace: The parts.
-            barriers: Three integers for each barrier: arrived warps, expected warps, and the reduction so far.
+            barriers: Three integers for each barrier: warps that arrived and do not wait, expected warps, and the
+                reduction so far.
             instructions: Instructions of the kernel.
             warps: Warps of the CTA.
         """
@@ -125,8 +132,9 @@ class Cta:
         for warp in range(self.warps):
             self.c.choose(warp)
             start(self.c, signed64((low64(1) << min(WARP_SIZE, threads - warp * WARP_SIZE)) - 1))
-        for place in range(3 * BARRIERS):
-            self.barriers[place] = 0
+        for number in range(BARRIERS):
+            place = 3 * number
+            self.barriers[place], self.barriers[place + 1], self.barriers[place + 2] = 0, 0, UNREDUCED
         self.warp, self.t.total = 0, 0
 
     def run(self, turn: int) -> int:
@@ -174,14 +182,18 @@ def release(x: Cta) -> None:
         living += x.c.state[warp * STATE_WORDS + STATE] != EXITED
     for number in range(BARRIERS):
         place = 3 * number
+        arrived = x.barriers[place]
+        for warp in range(x.warps):
+            first = warp * STATE_WORDS
+            arrived += x.c.state[first + STATE] == AT_BARRIER and x.c.state[first + AWAITED] == number
         expected = x.barriers[place + 1] if x.barriers[place + 1] else living
-        if x.barriers[place] and x.barriers[place] >= expected:
+        if arrived and arrived >= expected:
             for warp in range(x.warps):
                 first = warp * STATE_WORDS
                 if x.c.state[first + STATE] == AT_BARRIER and x.c.state[first + AWAITED] == number:
                     x.c.state[first + STATE] = RUNNING
                     x.c.state[first + REDUCTION] = x.barriers[place + 2]
-            x.barriers[place] = 0
+            x.barriers[place], x.barriers[place + 2] = 0, UNREDUCED
 
 
 def run_warp(x: Cta, turn: int) -> int:
@@ -218,8 +230,25 @@ def run_warp(x: Cta, turn: int) -> int:
                 if m.fault != NO_FAULT:
                     return stop(x, at, m.fault)
             at += 1
-    c.state[first + AT] = at
+    if c.state[first + MEETING] and spins(x, at):
+        separate(c)
+    c.state[first + AT] = rotate(c, at)
     return RUNNING
+
+
+def spins(x: Cta, at: int) -> int:
+    """Return whether an instruction's loop may wait for other lanes: it has an atomic, a strong load or a YIELD."""
+    code = x.r.code
+    for last in range(at, x.instructions):
+        first = code[last * ROW + TARGET]
+        if code[last * ROW + KIND] == BRANCH and first <= at:
+            for number in range(max(first, 0), last):
+                row = number * ROW
+                kind = code[row + KIND]
+                if kind == ATOMIC or kind == YIELD or (kind == LOAD and code[row + FORM_4]):
+                    return 1
+            return 0
+    return 0
 
 
 def stop(x: Cta, at: int, fault: int) -> int:
@@ -289,11 +318,14 @@ def control(x: Cta, at: int, row: int, kind: int) -> int:
         place = c.first + CONVERGENCE + r.code[row + FORM]
         c.state[place] = c.state[place] & ~(r.mask & tested(r, row, X))
     elif kind == CONVERGE:
-        return converge(c, at, r.code[row + FORM], 0)
+        return converge(c, at, r.code[row + FORM])
     elif kind == SYNCHRONIZE:
-        return converge(c, at, NAMED_LANES, signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)]))
+        named = signed64(r.file[place_of(r, r.code[row + FROM_B]) + first_lane(r)])
+        return meet(c, at, NAMED_LANES, r.mask, named)
     elif kind == MEET_BARRIER:
-        arrive(x, row)
+        return arrive(x, at, row)
+    elif kind == READ_CLOCK:
+        read_clock(x, row)
     elif kind == BRANCH_INDEXED:
         return indexed_branch(x, at, row)
     elif kind == REFUSED:
@@ -362,9 +394,18 @@ def convergence_word(x: Cta, row: int, kind: int) -> None:
     store(r, row)
 
 
-def arrive(x: Cta, row: int) -> None:
+def read_clock(x: Cta, row: int) -> None:
+    """S2R, CS2R of a clock: the warp instructions that the CTA has executed, or from bit FORM on."""
+    r, value = x.r, low64(x.t.total) >> x.r.code[row + FORM]
+    for lane in range(WARP_SIZE):
+        r.s[D + lane], r.s[D_HIGH + lane] = low32(value), low32(value >> 32)
+    store(r, row)
+    store_high(r, row)
+
+
+def arrive(x: Cta, at: int, row: int) -> int:
     """
-    BAR: arrive at a barrier, and wait unless FORM_3 is 1 (.ARV).
+    BAR: arrive at a barrier, and wait unless FORM_3 is 1 (.ARV); return what follows.
 
     FORM: its number. FORM_2: threads that are expected, 0 for all. FORM_3: 2, 3, 4 reduce x over all threads: POPC,
     AND, OR. FORM_4: bit 0, the number is in register B; bit 1, the count is in register A, in its bits 16 to 27 where
@@ -380,7 +421,7 @@ def arrive(x: Cta, row: int) -> None:
     place = 3 * number
     if mode >= 2:
         lanes, before = r.mask & tested(r, row, X), x.barriers[place + 2]
-        first = x.barriers[place] == 0
+        first = before == UNREDUCED
         if mode == 2:
             some = 0
             for lane in range(WARP_SIZE):
@@ -390,10 +431,11 @@ def arrive(x: Cta, row: int) -> None:
             x.barriers[place + 2] = (lanes == r.mask) if first else before & (lanes == r.mask)
         else:
             x.barriers[place + 2] = (lanes != 0) if first else before | (lanes != 0)
-    x.barriers[place] += 1
     x.barriers[place + 1] = (expected + WARP_SIZE - 1) // WARP_SIZE
     if held:
         x.m.addresses[0], x.m.addresses[1] = number, x.barriers[place + 1]
         note_addresses(x.t, x.m, 0)
     if mode != 1:
-        c.state[c.first + STATE], c.state[c.first + AWAITED] = AT_BARRIER, number
+        return meet(c, at, AT_NUMBERED + number, r.mask, 0)
+    x.barriers[place] += 1
+    return at + 1

@@ -62,6 +62,14 @@ def _far_call_of_register(w: Word) -> dict[str, SassOperand]:
     return {"a": Register(w.bits(24, 8))}
 
 
+def _own_address(w: Word) -> dict[str, SassOperand]:
+    """Return the destination of LEPC, and on sm_90 the address that it takes; before, it is its own."""
+    fields: dict[str, SassOperand] = {"d": Register(w.bits(16, 8))}
+    if w.architecture >= FIRST_HOPPER:
+        fields["t"] = CodeAddress(_following(w) + w.signed(24, 58))
+    return fields
+
+
 def _return_modifiers(w: Word) -> list[str]:
     return ["ABS" if w.flag(85) else "REL", "NODEC"]
 
@@ -159,6 +167,7 @@ CONTROL_OPCODES: dict[int, tuple[str, Irregular]] = {
     **dict.fromkeys((0x348, 0x948), ("WARPSYNC", Irregular(_warpsync_modifiers, _warpsync, idle=ALWAYS))),
     0x949: ("BRX", Irregular(plain, _indexed_branch, idle=ALWAYS)),
     0x94D: ("EXIT", Irregular(plain, lambda w: {"x": predicate(w, 87, 90)}, hidden="x")),
+    **dict.fromkeys((0x34E, 0x94E), ("LEPC", Irregular(plain, _own_address))),
     0x950: ("RET", Irregular(_return_modifiers, _return, idle=UNCOUNTED)),
     **dict.fromkeys(
         (0x35D, 0x95D, 0xB5D),
