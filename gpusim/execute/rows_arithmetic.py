@@ -408,6 +408,12 @@ def _half_compare(row: RowMaker) -> None:
     row.set(FORM_2=row.one_of(FLOAT_COMPARISONS), FORM_4=row.one_of(COMBINATIONS))
     row.predicate(core.X, row.sass.operands["x"])
     row.outputs()
+    row.result()
+
+
+def _half_set(row: RowMaker) -> None:
+    row.set(NUMBER=1 if row.has("BF") else 2)
+    _half_compare(row)
 
 
 def _double(row: RowMaker, kind: int, roles: Sequence[str]) -> None:
@@ -498,6 +504,7 @@ ARITHMETIC_ROWS: Final[dict[str, Make]] = {
     "HFMA2": _half_fused,
     "HMNMX2": _half_extreme,
     "HSETP2": _half_compare,
+    "HSET2": _half_set,
     "DADD": _double_add,
     "DMUL": _double_multiply,
     "DFMA": _double_fused,

@@ -219,6 +219,12 @@ def _integer_product(row: RowMaker) -> None:
     row.set(FORM_4=int(row.has("SAT")))
 
 
+def _double_product(row: RowMaker) -> None:
+    row.kind(core.D_MATRIX)
+    row.ignore(frozenset({"884", "8x8x4"}))
+    _fragments(row)
+
+
 def _transpose(row: RowMaker) -> None:
     row.kind(core.TRANSPOSE)
     row.ignore(frozenset({"16", "MT88"}))
@@ -247,6 +253,7 @@ CONTROL_ROWS: Final[dict[str, Make]] = {
     "R2UR": _to_uniform,
     "HMMA": _half_product,
     "IMMA": _integer_product,
+    "DMMA": _double_product,
     "MOVM": _transpose,
     **dict.fromkeys(
         (*("NOP", "LDGDEPBAR", "DEPBAR", "CCTL", "CCTLL", "MEMBAR", "ERRBAR", "CGAERRBAR", "NANOSLEEP"),),

@@ -9,6 +9,7 @@ import pytest
 from own.triton.build import MACHINES, compiled, kept
 from own.triton.launches import TRITON_CASES
 
+from gpusim.compiled.choice import asked_for
 from gpusim.lab.own.compare import compare
 from gpusim.lower.sass.decode import decode
 from gpusim.machine.load import load_machine
@@ -16,12 +17,27 @@ from gpusim.python.triton_arguments import as_triton
 from gpusim.python.triton_driver import TritonDriver, TritonLauncher
 
 EVERY = [pytest.param(case, target, id=f"{case.function}-sm_{target}") for target in MACHINES for case in TRITON_CASES]
+FEW = ("product64", "narrow")
 MULTIPLIES = ("matmul", "attention", "grouped", "dequantise")
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(("case", "target"), EVERY)
 def test_a_triton_function_writes_what_numpy_says(case, target):
+    run = executed(case, target)
+
+    assert run.launch.threads == 32 * case.constants["num_warps"]
+    assert run.counts.executed == set(range(int(np.prod(case.grid))))
+
+
+@pytest.mark.parametrize("case", [one for one in TRITON_CASES if one.function in FEW], ids=FEW)
+def test_the_interpreted_core_does_too(case):
+    with asked_for("interpreted"):
+        executed(case, 80)
+
+
+def executed(case, target):
+    """Execute a case, compare what it writes, and return the run."""
     kernel, source, metadata = kept(case.function, target)
     driver = TritonDriver(load_machine(MACHINES[target]))
     given = {name: as_triton(name, value) for name, value in copies(case).items()}
@@ -32,9 +48,8 @@ def test_a_triton_function_writes_what_numpy_says(case, target):
     written = {name: given[name].array for name in case.oracle(case.arguments)}
     assert compare(case, case.arguments, written).wrong == 0
     (run,) = driver.runs
-    assert run.launch.threads == 32 * case.constants["num_warps"]
-    assert run.counts.executed == set(range(int(np.prod(case.grid))))
     assert str(run.findings) == ""
+    return run
 
 
 @pytest.mark.parametrize("target", MACHINES)

@@ -18,6 +18,7 @@ from gpusim.execute.core.constants import (
     H_FUSED,
     H_MULTIPLY,
     HALF_F16,
+    NUMBER,
     A,
     B,
     C,
@@ -107,7 +108,11 @@ def half_extreme(r: WarpRegisters, row: int) -> None:
 
 
 def half_compare(r: WarpRegisters, row: int) -> None:
-    """HSETP2: compare (FORM_2) both halves, and combine (FORM_4) with x: p is of the low ones, q of the high ones."""
+    """
+    HSETP2, HSET2: compare (FORM_2) both halves, and combine (FORM_4) with x: p is of the low ones, q of the high ones.
+
+    NUMBER: 0 writes p and q; 1 writes the halves 1 or 0 (.BF), 2 halves of which all bits are set or none.
+    """
     fetch(r, row, FROM_A, A)
     fetch(r, row, FROM_B, B)
     relation, how, low, high = r.code[row + FORM_2], r.code[row + FORM_4], 0, 0
@@ -115,7 +120,16 @@ def half_compare(r: WarpRegisters, row: int) -> None:
         low |= float_compared(relation, half_operand(r, row, A, lane, 0), half_operand(r, row, B, lane, 0)) << lane
         high |= float_compared(relation, half_operand(r, row, A, lane, 1), half_operand(r, row, B, lane, 1)) << lane
     also = tested(r, row, X)
-    set_both(r, row, combined(how & 3, low, also), combined(how & 3, high, also))
+    low, high = combined(how & 3, low, also), combined(how & 3, high, also)
+    if not r.code[row + NUMBER]:
+        set_both(r, row, low, high)
+        return
+    yes = low32(0xFFFF)
+    if r.code[row + NUMBER] == 1:
+        yes = low32(0x3C00) if r.code[row + FORM] == HALF_F16 else low32(0x3F80)
+    for lane in range(WARP_SIZE):
+        r.s[D + lane] = low32(yes * (low >> lane & 1)) | low32(low64(yes * (high >> lane & 1)) << 16)
+    store(r, row)
 
 
 def half_operation(r: WarpRegisters, row: int, kind: int) -> None:

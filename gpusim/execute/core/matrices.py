@@ -8,6 +8,7 @@ so that its results differ in the last bits.
 from gpusim.execute.core.constants import (
     A_ELEMENTS,
     B_ELEMENTS,
+    D_MATRIX,
     FORM,
     FORM_2,
     FORM_3,
@@ -29,7 +30,17 @@ from gpusim.execute.core.constants import (
 )
 from gpusim.execute.core.formats import packed_half, wide_of_half
 from gpusim.execute.core.registers import WarpRegisters, fetch, keep_row, place_of, store
-from gpusim.execute.core.words import as_float, double_bits, float_bits, low32, low64, signed32, signed64
+from gpusim.execute.core.words import (
+    as_double,
+    as_float,
+    double_bits,
+    float_bits,
+    fused64,
+    low32,
+    low64,
+    signed32,
+    signed64,
+)
 from gpusim.units import WARP_SIZE
 
 
@@ -142,6 +153,32 @@ def part(bits: int, width: int, is_signed: int) -> int:
     return value - (signed64(1) << width) if is_signed and value >> width - 1 else value
 
 
+def double_product(r: WarpRegisters, row: int) -> None:
+    """DMMA.884: an 8 x 8 matrix of f64, C plus the product of 8 x 4 and 4 x 8 ones; each addend is rounded."""
+    a, b, c = r.code[row + FROM_A], r.code[row + FROM_B], r.code[row + FROM_C]
+    for m in range(8):
+        for n in range(8):
+            lane = m * 4 + n // 2
+            bits = low64(pair_of(r, c, 2 * (n & 1), lane))
+            for k in range(4):
+                left, right = as_double(pair_of(r, a, 0, m * 4 + k)), as_double(pair_of(r, b, 0, n * 4 + k))
+                bits = fused64(left, right, as_double(bits))
+            r.sums[2 * (n & 1) * WARP_SIZE + lane] = low32(bits)
+            r.sums[(2 * (n & 1) + 1) * WARP_SIZE + lane] = low32(bits >> 32)
+    for register in range(4):
+        for lane in range(WARP_SIZE):
+            r.s[D + lane] = r.sums[register * WARP_SIZE + lane]
+        keep_row(r, r.code[row + TO] + register, D, 0)
+
+
+def pair_of(r: WarpRegisters, source: int, register: int, lane: int) -> int:
+    """Return the 64 bits of a lane's register and the next one, counted from a source; 0 where it is RZ."""
+    if source == RZ_ROW:
+        return low64(0)
+    place = place_of(r, source) + register * WARP_SIZE + lane
+    return low64(r.file[place + WARP_SIZE]) << 32 | r.file[place]
+
+
 def transpose(r: WarpRegisters, row: int) -> None:
     """MOVM.16.MT88: the transpose of an 8 x 8 matrix of halves, of which each lane holds two of a row."""
     fetch(r, row, FROM_A, A)
@@ -161,5 +198,7 @@ def matrix_operation(r: WarpRegisters, row: int, kind: int) -> None:
         half_product(r, row)
     elif kind == I_MATRIX:
         integer_product(r, row)
+    elif kind == D_MATRIX:
+        double_product(r, row)
     else:
         transpose(r, row)

@@ -1,4 +1,4 @@
-"""Triton functions of eight kinds, whose machine code is kept; tests without Triton execute that."""
+"""Triton functions of ten kinds, whose machine code is kept; tests without Triton execute that."""
 
 import triton
 import triton.language as tl
@@ -156,3 +156,18 @@ def dequantise(
         right = (digits - 8).to(tl.float16) * scale[None, :]
         sums = tl.dot(left, right, sums)
     tl.store(c + rows[:, None] * n + columns[None, :], sums.to(tl.float16))
+
+
+@triton.jit
+def product64(a, b, c, SIZE: tl.constexpr):
+    """Multiplies square matrices of f64."""
+    down, across = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
+    product = tl.dot(tl.load(a + down * SIZE + across), tl.load(b + down * SIZE + across), out_dtype=tl.float64)
+    tl.store(c + down * SIZE + across, product)
+
+
+@triton.jit
+def narrow(x, out, BLOCK: tl.constexpr):
+    """Rounds f32 to f8 with two bits behind the point, and back."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at).to(tl.float8e5).to(tl.float32))

@@ -88,6 +88,12 @@ def dequantised(given):
     return given["a"].astype(np.float64) @ right.astype(np.float64)
 
 
+def rounded(given):
+    """Return f32 rounded to two bits behind the point, ties to even."""
+    unit = np.exp2(np.floor(np.log2(np.abs(given["x"]))) - 2)
+    return np.round(given["x"] / unit) * unit
+
+
 def writes(name, oracle):
     return lambda given: {name: oracle(given)}
 
@@ -204,6 +210,25 @@ TRITON_CASES = (
         {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 32, "GROUP": 32, "num_warps": 2, "num_stages": 3},
         writes("c", dequantised),
         1e-3,
+    ),
+    TritonCase(
+        "product64",
+        (1,),
+        {
+            "a": normal(16, 16, dtype="float64"),
+            "b": normal(16, 16, dtype="float64", seed=1),
+            "c": garbage(16, 16, dtype="float64"),
+        },
+        {"SIZE": 16, "num_warps": 1},
+        writes("c", product),
+        1e-14,
+    ),
+    TritonCase(
+        "narrow",
+        (2,),
+        {"x": normal(256, dtype="float32"), "out": garbage(256, dtype="float32")},
+        {"BLOCK": 128, "num_warps": 1},
+        writes("out", rounded),
     ),
 )
 """All launches."""
