@@ -24,6 +24,20 @@ High words of the generic addresses of shared memory and of the stack, by their 
 The low words before them are 0. Source: nvcc makes a generic address by adding the 64 bits from 0x18, or 0x20, on.
 """
 
+FUNCTIONS_AT = 0x7F3000000000
+"""Address of the first function outside of the kernel, such as ``vprintf``: nothing is there, but a call is named."""
+
+ADDRESS_BYTES = 8
+
+STACK_ALIGNMENT = 16
+"""Alignment of a thread's stack: that of the largest access."""
+
+STACK_RESERVE = 1024
+"""Bytes of a thread's stack for recursion and alloca. Source: CUDA runtime API, default of cudaLimitStackSize."""
+
+VIRTUAL_WARP_BIT = 8
+"""First bit of the warp's number in SR_VIRTID. Source: nvcc takes %warpid from bits 8 to 14."""
+
 Dim = tuple[int, int, int]
 
 
@@ -81,6 +95,11 @@ class KernelLaunch:
         return cta % x, cta // x % y, cta // (x * y)
 
 
+def stack_of(cubin: Cubin) -> int:
+    """Return the bytes of a thread's stack: those that the compiler knows of, and ``STACK_RESERVE``."""
+    return -(-cubin.stack_bytes // STACK_ALIGNMENT) * STACK_ALIGNMENT + STACK_RESERVE
+
+
 def constant_bank(cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes]) -> bytes:
     """
     Return constant bank 0 as a driver fills it: extents, the stack pointer, parameters.
@@ -97,18 +116,44 @@ def constant_bank(cubin: Cubin, launch: KernelLaunch, arguments: Sequence[bytes]
     bank[: len(head)] = head
     for at, window in WINDOWS.items():
         bank[at - WORD_BYTES : at + WORD_BYTES] = (window << 32).to_bytes(2 * WORD_BYTES, "little")
-    bank[STACK_POINTER_AT : STACK_POINTER_AT + WORD_BYTES] = cubin.local_bytes.to_bytes(WORD_BYTES, "little")
+    bank[STACK_POINTER_AT : STACK_POINTER_AT + WORD_BYTES] = stack_of(cubin).to_bytes(WORD_BYTES, "little")
     for (offset, size), value in zip(cubin.parameters, arguments, strict=True):
         begin = cubin.parameters_at + offset
         bank[begin : begin + size] = value
     return bytes(bank)
 
 
-def unknown_words(cubin: Cubin) -> frozenset[tuple[int, int]]:
+def module_banks(cubin: Cubin, module_at: int | None) -> dict[int, bytes]:
+    """
+    Return all constant banks but bank 0 as a loader fills them.
+
+    Args:
+        cubin: The kernel.
+        module_at: Address of the module's memory; None if it is not loaded.
+    """
+    banks = {number: bytearray(data) for number, data in cubin.banks.items()}
+    values = {place: FUNCTIONS_AT + number for number, place in enumerate(cubin.functions)}
+    if module_at is not None:
+        values |= {place: module_at + at for place, at in cubin.module.addresses.items()}
+    for (bank, byte), value in values.items():
+        if bank in banks and byte + ADDRESS_BYTES <= len(banks[bank]):
+            banks[bank][byte : byte + ADDRESS_BYTES] = value.to_bytes(ADDRESS_BYTES, "little")
+    return {number: bytes(data) for number, data in banks.items()}
+
+
+def function_at(cubin: Cubin, address: int) -> str:
+    """Return the name of a function outside of the kernel by its address in ``module_banks``, or nothing."""
+    names = tuple(cubin.functions.values())
+    return names[address - FUNCTIONS_AT] if 0 <= address - FUNCTIONS_AT < len(names) else ""
+
+
+def unknown_words(cubin: Cubin, *, loaded: bool) -> frozenset[tuple[int, int]]:
     """Return bank and byte of the words that a driver or a loader fills and nobody knows."""
     known = {*KNOWN_WORDS, *((at - byte) // WORD_BYTES for at in WINDOWS for byte in (0, WORD_BYTES))}
     driver = {(0, byte) for byte in range(0, cubin.parameters_at, WORD_BYTES) if byte // WORD_BYTES not in known}
-    return frozenset(driver | cubin.relocated)
+    known_pairs = (*cubin.functions, *(cubin.module.addresses if loaded else ()))
+    filled = {(bank, byte + word) for bank, byte in known_pairs for word in (0, WORD_BYTES)}
+    return frozenset(driver | (cubin.relocated - filled))
 
 
 def special_words(launch: KernelLaunch) -> WordArray:
@@ -131,6 +176,7 @@ def special_words(launch: KernelLaunch) -> WordArray:
             "SR_LEMASK": one | one - 1,
             "SR_GTMASK": ~(one | one - 1),
             "SR_GEMASK": ~(one - 1),
+            "SR_VIRTID": np.full(WARP_SIZE, warp << VIRTUAL_WARP_BIT),
             "SR_SWINHI": np.full(WARP_SIZE, core.SHARED_WINDOW),
         }
         for name, value in values.items():

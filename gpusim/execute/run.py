@@ -14,7 +14,16 @@ from gpusim.execute.core import cta
 from gpusim.execute.core.source import CTA
 from gpusim.execute.image import Image
 from gpusim.execute.kernel_source import KernelSource
-from gpusim.execute.launch import CTAID_ROW, KernelLaunch, constant_bank, special_words, unknown_words
+from gpusim.execute.launch import (
+    CTAID_ROW,
+    KernelLaunch,
+    constant_bank,
+    function_at,
+    module_banks,
+    special_words,
+    stack_of,
+    unknown_words,
+)
 from gpusim.execute.rows import SPECIAL_ROW, rows_of, words_of
 from gpusim.execute.rows_arithmetic import ARITHMETIC_ROWS
 from gpusim.execute.rows_control import CONTROL_ROWS
@@ -22,21 +31,24 @@ from gpusim.execute.rows_memory import MEMORY_ROWS
 from gpusim.execute.slices import slice_of
 from gpusim.lower.sass.cubin import Cubin
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.operands import PT
+from gpusim.lower.sass.operands import PT, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
 TURN = 1 << 14
 """Instructions after which another warp has its turn, so that a warp can wait for a flag that another one sets."""
 
-STACK_ALIGNMENT = 16
-"""Alignment of a thread's stack: that of the largest access."""
-
 LONGEST_CTA = 1 << 28
 """Warp instructions after which a CTA is said to spin, unless a launch has a limit of its own."""
 
 STEPS_AT_ONCE, ACCESSES_AT_ONCE = 1 << 16, 1 << 14
 """Room of a trace before it is read."""
+
+LOWEST_PAGE = 4096
+"""Addresses below it are those of a null pointer and what it points to."""
+
+ASSERT_TEXTS, ASSERT_LINE = (4, 6, 10), 8
+"""Registers of the arguments of __assertfail: its texts (assertion, file, function), and the line."""
 
 SPACE_NAMES = ("global", "shared", "local", "generic", "constant")
 MAKERS = ARITHMETIC_ROWS | CONTROL_ROWS | MEMORY_ROWS
@@ -116,8 +128,9 @@ class KernelExecution:
             BadInput: The arguments are not those of the kernel's signature.
         """
         self.cubin, self.launch, self.image, self.keeps, self.limit = cubin, launch, image, keeps, limit
-        banks = {0: constant_bank(cubin, launch, arguments), **cubin.banks}
-        words = words_of(banks, unknown_words(cubin))
+        module_at = None if image.module is None else image.module.address
+        banks = {0: constant_bank(cubin, launch, arguments), **module_banks(cubin, module_at)}
+        words = words_of(banks, unknown_words(cubin, loaded=module_at is not None))
         self.rows, self.code, self.refused = rows_of(cubin.code, cubin.architecture, words, MAKERS)
         self.slice = slice_of(self.rows) if sliced else None
         self.source = source or KernelSource()
@@ -134,7 +147,7 @@ class KernelExecution:
         self._registers[:, SPECIAL_ROW:] = special_words(launch)
         self._predicates = np.zeros((warps, core.PREDICATE_ROWS), dtype=np.uint32)
         self._state = np.zeros(warps * core.STATE_WORDS, dtype=np.int64)
-        stack = -(-max(self.cubin.local_bytes, 1) // STACK_ALIGNMENT) * STACK_ALIGNMENT
+        stack = stack_of(self.cubin)
         self._shared = np.zeros(max(self.cubin.shared_bytes + launch.shared_bytes, 1), dtype=np.uint8)
         local = np.zeros(warps * WARP_SIZE * stack, dtype=np.uint8)
         memory = module.CtaMemory(self.image.contents, self.image.table, self._shared, local, stack)
@@ -238,8 +251,7 @@ class KernelExecution:
             )
         text = self._text(one.at)
         if one.fault == core.REFUSED_INSTRUCTION:
-            reason = self.refused.get(one.at)
-            return Unsupported(f"{where}: {reason}{self._place(one.at)}" if reason else f"{where}: {text}")
+            return self._refusal(where, one)
         if one.fault in (core.OUT_OF_BOUNDS, core.MISALIGNED):
             memory = one.m
             what = "out of bounds" if one.fault == core.OUT_OF_BOUNDS else "misaligned"
@@ -250,12 +262,39 @@ class KernelExecution:
             )
         return CheckFailed(f"{where}: {FAULTS.get(one.fault, 'stopped')} at {text}")
 
+    def _refusal(self, where: str, one: Any) -> GpusimError:
+        """Return what is said of an instruction that is not executed: a trap, a call out of the kernel, or another."""
+        text, sass = self._text(one.at), self.code[one.at]
+        if sass is not None and sass.name == "BPT":
+            return CheckFailed(f"{where}: __trap() at {text}")
+        target = sass.operands.get("a") if sass is not None and sass.name == "CALL" else None
+        if isinstance(target, Register):
+            lane = (one.r.mask & -one.r.mask).bit_length() - 1
+            called = function_at(self.cubin, self._pair(one.warp, target.number, lane))
+            if called == "__assertfail":
+                message, file, function = (self.image.text_at(self._pair(one.warp, at, lane)) for at in ASSERT_TEXTS)
+                line = int(self._registers[one.warp, ASSERT_LINE, lane])
+                said = f"{file}:{line}: {function}: assertion `{message}` failed"
+                return CheckFailed(f"{where}, thread {one.warp * WARP_SIZE + lane}: {said} at {text}")
+            if called:
+                return Unsupported(f"{where}: a call of {called} is not executed, at {text}")
+        return Unsupported(f"{where}: {self.refused.get(one.at, text)}")
+
+    def _pair(self, warp: int, number: int, lane: int) -> int:
+        """Return the 64 bits of a lane's register pair."""
+        low, high = (int(word) for word in self._registers[warp, number : number + 2, lane])
+        return low | high << 32
+
     def _at(self, warp: int) -> int:
         return int(self._state[warp * core.STATE_WORDS + core.AT])
 
     def _near(self, memory: Any) -> str:
+        if memory.fault_space == core.LOCAL_SPACE:
+            return f", beyond the thread's stack of {memory.stack} bytes"
         if memory.fault_space != core.GLOBAL_SPACE:
             return ""
+        if 0 <= memory.fault_address < LOWEST_PAGE:
+            return ", a null pointer"
         owner = self.image.owner(memory.fault_address)
         if owner is None:
             return ", below every array"

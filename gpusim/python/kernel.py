@@ -21,6 +21,7 @@ from gpusim.execute.image import Allocation, Image, image_of
 from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import Dim, KernelLaunch
 from gpusim.execute.run import KernelExecution
+from gpusim.execute.variables import ModuleVariables, variables_of, with_variables
 from gpusim.execute.watch import LaunchWatch
 from gpusim.lower.sass.cubin import Cubin, read_cubin
 from gpusim.lower.sass.lines import read_lines
@@ -153,11 +154,14 @@ class BoundKernel:
         machine: Machine that it was compiled for.
         launch: Grid, block and dynamic shared memory.
         source: Its source lines.
+        constants, variables: The variables of its module.
     """
 
     cubin: Cubin = field(repr=False)
     machine: Machine = field(repr=False)
     launch: KernelLaunch
+    constants: ModuleVariables = field(repr=False)
+    variables: ModuleVariables = field(repr=False)
     source: KernelSource = field(default_factory=KernelSource, repr=False)
 
     def __call__(
@@ -204,7 +208,8 @@ class BoundKernel:
                 raise BadInput(f"argument {place} has {sizes[place]} bytes in the signature, an array takes 8")
             if not array.flags.writeable or not array.flags.c_contiguous:
                 raise BadInput(f"{self.cubin.kernel}: argument {place} must be a writeable array in C order")
-        image = image_of([(f"argument {place}", array) for place, array in held])
+        cubin = with_variables(self.cubin, self.constants, self.variables)
+        image = image_of([(f"argument {place}", array) for place, array in held], cubin.module)
         places = iter(image.allocations)
         values = [
             next(places).address.to_bytes(POINTER_BYTES, "little")
@@ -212,7 +217,7 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        execution = KernelExecution(self.cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
+        execution = KernelExecution(cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         fresh = _uninitialised(uninitialised, [place for place, _ in held], image)
         watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
@@ -221,6 +226,7 @@ class BoundKernel:
         finally:
             for number, (_, array) in enumerate(held):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
+            self.variables.keep(image.module_bytes())
         return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
 
 
@@ -243,10 +249,14 @@ class ReadyKernel:
         cubin: Its machine code.
         machine: Machine that it was compiled for.
         source: Its source lines.
+        constants: ``__constant__`` variables of its source by name: ``k.constants["weights"] = array`` sets one.
+        variables: ``__device__`` variables of its source by name, which keep what launches write.
     """
 
     cubin: Cubin = field(repr=False)
     machine: Machine = field(repr=False)
+    constants: ModuleVariables = field(repr=False)
+    variables: ModuleVariables = field(repr=False)
     source: KernelSource = field(default_factory=KernelSource, repr=False)
 
     def __getitem__(self, launch: tuple[GridExtent, ...]) -> BoundKernel:
@@ -267,7 +277,7 @@ class ReadyKernel:
             raise BadInput(
                 f"a CTA has at most {most} bytes of shared memory on {self.machine.name}, {needed} are asked for"
             )
-        return BoundKernel(self.cubin, self.machine, shape, self.source)
+        return BoundKernel(self.cubin, self.machine, shape, self.constants, self.variables, self.source)
 
 
 @overload
@@ -339,7 +349,8 @@ def ready_kernel(data: bytes, entry: str, file: str, machine: Machine, folder: P
         BadInput: The data are no cubin, or have no such kernel.
     """
     lines = KernelSource(read_lines(data, entry, file), folder or Path())
-    return ReadyKernel(read_cubin(data, entry, file), machine, lines)
+    cubin = read_cubin(data, entry, file)
+    return ReadyKernel(cubin, machine, *variables_of(cubin), lines)
 
 
 def _extent(name: str, value: GridExtent) -> Dim:

@@ -15,11 +15,14 @@ SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
 RELOCATION, RELOCATION_WITH_ADDEND = struct.Struct("<QQ"), struct.Struct("<QQq")
 MACHINE_CUDA = 190
+SYMBOL_OBJECT = 1
+MODULE_ALIGNMENT = 256
 OS_ABI_WITHOUT_VERSION = 0x41
 """OS ABI of CUDA 13 cubins. They hold the architecture in bits 8 to 15 of the ELF flags, older ones in bits 0 to 7."""
 
 EIATTR_PARAM_CBANK = 0x0A
 EIATTR_FRAME_SIZE = 0x11
+EIATTR_MIN_STACK_SIZE = 0x12
 EIATTR_KPARAM_INFO = 0x17
 EIATTR_REGCOUNT = 0x2F
 """Attributes of .nv.info, as nvdisasm names them."""
@@ -27,12 +30,51 @@ EIATTR_REGCOUNT = 0x2F
 MOST_REGISTERS, MOST_LOCAL_BYTES, MOST_BANK_BYTES = 255, 512 << 10, 64 << 10
 """Most registers of a thread, bytes of its local memory, and bytes of a constant bank. Source: CUDA C++ guide."""
 
+MOST_MODULE_BYTES = 1 << 30
+"""Most bytes of ``__device__`` variables that are kept."""
+
 DAMAGES = (struct.error, KeyError, ValueError, StopIteration, IndexError, OverflowError)
 """What reading raises where a table of the file leads out of it."""
 
 VALUES_INLINE = (1, 2, 3)
 SIZED = 4
 """Formats of an attribute: a two-byte value in the record itself, or a size followed by that many bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleVariable:
+    """
+    A variable of a source outside of all functions.
+
+    Attributes:
+        name: Its symbol, as the compiler mangles it.
+        bank: Constant bank that it lies in; None for global memory.
+        at: Its first byte in the bank or in ``ModuleMemory.contents``.
+        size: Bytes.
+    """
+
+    name: str
+    bank: int | None
+    at: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleMemory:
+    """
+    What a loader puts into memory for all kernels of a cubin.
+
+    Attributes:
+        contents: Global memory of the module as the source initialises it: ``__device__`` variables, tables, texts.
+        variables: Its variables, and those in constant banks.
+        addresses: Byte in ``contents`` whose address a loader writes to a word pair of a bank: by bank and byte.
+        pointers: The same for word pairs in ``contents``, by their first byte.
+    """
+
+    contents: bytes = b""
+    variables: tuple[ModuleVariable, ...] = ()
+    addresses: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    pointers: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +97,9 @@ class Cubin:
         parameters: Offset and bytes of each parameter, in the order of the kernel's signature.
         banks: Contents of all other constant banks, by number: the compiler's numbers, and the user's constants.
         relocated: Words of these banks that a loader fills with the address of a variable or a function: bank and byte.
+        functions: What each such word pair is the address of, if that is no variable of the cubin, by bank and byte.
+        module: Variables of the cubin.
+        stack_bytes: Stack of one thread with those of all functions that it calls, as far as the compiler knows them.
     """
 
     kernel: str
@@ -70,6 +115,9 @@ class Cubin:
     parameters: tuple[tuple[int, int], ...] = ()
     banks: Mapping[int, bytes] = field(default_factory=dict)
     relocated: frozenset[tuple[int, int]] = frozenset()
+    functions: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    module: ModuleMemory = field(default_factory=ModuleMemory)
+    stack_bytes: int = 0
 
     @property
     def code_bytes(self) -> int:
@@ -81,6 +129,15 @@ class _Section(NamedTuple):
     name: str
     kind: int
     offset: int
+    size: int
+    number: int
+
+
+class _Symbol(NamedTuple):
+    name: str
+    kind: int
+    section: int
+    value: int
     size: int
 
 
@@ -102,7 +159,8 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         raise BadInput(damage(where)) from error
     for name, value, most in (
         ("registers", cubin.registers, MOST_REGISTERS),
-        ("bytes of stack", cubin.local_bytes, MOST_LOCAL_BYTES),
+        ("bytes of stack", cubin.stack_bytes, MOST_LOCAL_BYTES),
+        ("bytes of variables", len(cubin.module.contents), MOST_MODULE_BYTES),
         ("bytes of a constant bank", max(map(len, (cubin.constants, *cubin.banks.values()))), MOST_BANK_BYTES),
     ):
         if value > most:
@@ -125,7 +183,8 @@ def _read(data: bytes, kernel: str, where: str) -> Cubin:
     kernels = _kernels(sections)
     if kernel not in kernels:
         raise BadInput(f"{where}: kernel must be one of {', '.join(kernels) or 'none'}, got {kernel!r}")
-    symbol = _symbols(data, sections).index(kernel)
+    symbols = _symbols(data, sections)
+    symbol = [one.name for one in symbols].index(kernel)
     general = _attributes(_bytes(data, sections[".nv.info"]))
     own = _attributes(_bytes(data, sections[f".nv.info.{kernel}"]))
     constants = _bytes(data, sections[f".nv.constant0.{kernel}"])
@@ -133,12 +192,14 @@ def _read(data: bytes, kernel: str, where: str) -> Cubin:
     offset, size = (len(constants), 0) if bank is None else struct.unpack_from("<HH", bank, 4)
     shared = sections.get(f".nv.shared.{kernel}")
     numbers = sections.get(f".nv.constant2.{kernel}")
+    frame, stack = (_of_symbol(general, code, symbol) for code in (EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE))
+    module, functions = _module(data, sections, symbols, kernel)
     return Cubin(
         kernel=kernel,
         architecture=flags >> 8 & 0xFF if abi == OS_ABI_WITHOUT_VERSION else flags & 0xFF,
         code=_bytes(data, sections[f".text.{kernel}"]),
         registers=_of_symbol(general, EIATTR_REGCOUNT, symbol),
-        local_bytes=_of_symbol(general, EIATTR_FRAME_SIZE, symbol),
+        local_bytes=frame,
         shared_bytes=shared.size if shared else 0,
         constants=constants,
         compiler_constants=_bytes(data, numbers) if numbers else b"",
@@ -147,6 +208,9 @@ def _read(data: bytes, kernel: str, where: str) -> Cubin:
         parameters=_parameters(own),
         banks=_banks(data, sections, kernel),
         relocated=frozenset(_relocated(data, sections, kernel)),
+        functions=functions,
+        module=module,
+        stack_bytes=max(frame, stack),
     )
 
 
@@ -269,17 +333,77 @@ def _bytes(data: bytes, section: _Section) -> bytes:
     return data[section.offset : section.offset + section.size]
 
 
+GLOBAL_SECTIONS = (".nv.global.init", ".nv.global")
+WITHOUT_CONTENTS = 8
+"""Kind of a section that has no bytes in the file (SHT_NOBITS)."""
+
+ADDRESS_SIZE = 8
+ADDRESSES_OF_64_BITS = (2, 4)
+"""Relocations R_CUDA_64 and R_CUDA_G64: the address, or generic address, of a symbol plus an addend, in eight bytes."""
+
+
+def _module(
+    data: bytes, sections: dict[str, _Section], symbols: list[_Symbol], kernel: str
+) -> tuple[ModuleMemory, dict[tuple[int, int], str]]:
+    """Return the variables of a cubin, and the other symbols whose addresses a loader writes to constant banks."""
+    places, banks = dict[int, int](), _bank_sections(sections, kernel)
+    contents = b""
+    for section in (sections[name] for name in GLOBAL_SECTIONS if name in sections):
+        places[section.number] = len(contents)
+        if section.size > MOST_MODULE_BYTES:
+            raise BadInput(f"{kernel} has {section.size} bytes of variables; a cubin has at most {MOST_MODULE_BYTES}")
+        initial = b"" if section.kind == WITHOUT_CONTENTS else _bytes(data, section)
+        contents += initial.ljust(-(-section.size // MODULE_ALIGNMENT) * MODULE_ALIGNMENT, b"\0")
+    variables = [
+        ModuleVariable(one.name, banks.get(one.section), places.get(one.section, 0) + one.value, one.size)
+        for one in symbols
+        if one.kind == SYMBOL_OBJECT and one.size and one.section in (*places, *banks)
+    ]
+    addresses, pointers, functions = dict[tuple[int, int], int](), dict[int, int](), dict[tuple[int, int], str]()
+    for section, at, symbol, addend in _relocations(data, sections):
+        one = symbols[symbol]
+        target = places.get(one.section, 0) + one.value + addend
+        known = one.section in places and 0 <= target <= len(contents)
+        if known and section.number in banks:
+            addresses[banks[section.number], at] = target
+        elif known and section.number in places and at + ADDRESS_SIZE <= section.size:
+            pointers[places[section.number] + at] = target
+        elif section.number in banks:
+            functions[banks[section.number], at] = one.name
+    return ModuleMemory(contents, tuple(variables), addresses, pointers), functions
+
+
+def _bank_sections(sections: dict[str, _Section], kernel: str) -> dict[int, int]:
+    """Return the constant banks of a kernel by the numbers of their sections."""
+    found = {one.number: re.fullmatch(r"\.nv\.constant(\d+)(\..*)?", name) for name, one in sections.items()}
+    return {number: int(one[1]) for number, one in found.items() if one and one[2] in (None, f".{kernel}")}
+
+
+def _relocations(data: bytes, sections: dict[str, _Section]) -> Iterator[tuple[_Section, int, int, int]]:
+    """Yield the section, place, symbol and addend of each word pair of data that a loader fills with an address."""
+    for name, section in sections.items():
+        found = re.fullmatch(r"\.(rela?)(\.nv\.(?:constant|global).*)", name)
+        if found and found[2] in sections:
+            entry, target = RELOCATION_WITH_ADDEND if found[1] == "rela" else RELOCATION, sections[found[2]]
+            content = _bytes(data, section)
+            for at, info, *addend in entry.iter_unpack(content[: len(content) // entry.size * entry.size]):
+                here = _bytes(data, target)[at : at + ADDRESS_SIZE]
+                if info & 0xFFFFFFFF in ADDRESSES_OF_64_BITS:
+                    yield target, at, info >> 32, addend[0] if addend else int.from_bytes(here, "little")
+
+
 def _sections(data: bytes, offset: int, count: int, names: int) -> dict[str, _Section]:
     headers = [SECTION_HEADER.unpack_from(data, offset + index * SECTION_HEADER.size) for index in range(count)]
     strings = headers[names]
     table = data[strings[4] : strings[4] + strings[5]]
-    found = [_Section(_text(table, h[0]), h[1], h[4], h[5]) for h in headers]
+    found = [_Section(_text(table, h[0]), h[1], h[4], h[5], number) for number, h in enumerate(headers)]
     return {section.name: section for section in found}
 
 
-def _symbols(data: bytes, sections: dict[str, _Section]) -> list[str]:
+def _symbols(data: bytes, sections: dict[str, _Section]) -> list[_Symbol]:
     strings = _bytes(data, sections[".strtab"])
-    return [_text(strings, entry[0]) for entry in SYMBOL.iter_unpack(_bytes(data, sections[".symtab"]))]
+    entries = SYMBOL.iter_unpack(_bytes(data, sections[".symtab"]))
+    return [_Symbol(_text(strings, e[0]), e[1] & 15, e[3], e[4], e[5]) for e in entries]
 
 
 def _text(table: bytes, at: int) -> str:

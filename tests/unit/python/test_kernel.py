@@ -7,7 +7,7 @@ import pytest
 from own.build import cubin_of
 
 import gpusim
-from gpusim.errors import BadInput, CannotRun, CheckFailed
+from gpusim.errors import BadInput, CannotRun, CheckFailed, Unsupported
 
 SIDE = 64
 DATA = Path(__file__).parent / "data"
@@ -162,6 +162,138 @@ def test_a_64_bit_exchange_with_zero_writes_zeros(odd):
 def test_an_address_far_from_every_array_is_out_of_bounds(odd, address):
     with pytest.raises(CheckFailed, match="out of bounds: global address"):
         odd("wild")[1, 32](address)
+
+
+@pytest.fixture
+def module():
+    """Returns a kernel of module.cu, whose machine code for an A100 lies beside it."""
+    return lambda entry: gpusim.kernel(DATA / "module.cubin", entry, machine="a100")
+
+
+def test_variables_of_the_module_begin_as_initialised_and_keep_what_launches_write(module):
+    """counter + table[i % 4] + scratch[31 - i] + *pointer: 5 + 32, then 5 + 64; *pointer is table[1], 2."""
+    globals_, out, lanes = module("globals"), np.zeros(32, dtype=np.int32), np.arange(32)
+
+    for count in (5 + 32, 5 + 64):
+        globals_[1, 32](out)
+        assert np.array_equal(out, count + 1 + lanes % 4 + 31 - lanes + 2)
+
+    assert globals_.variables["counter"].view(np.int32) == 5 + 64
+    globals_.variables["counter"] = np.int32(0)
+    globals_[1, 32](out)
+    assert out[0] == 32 + 1 + 31 + 2
+
+
+def test_a_constant_is_set_by_name(module):
+    weighted, out = module("weighted"), np.zeros(32, dtype=np.float32)
+
+    weighted.constants["weights"] = np.arange(8, dtype=np.float32)
+    weighted[1, 32](out)
+
+    assert set(weighted.constants) >= {"weights", "bias"}
+    assert np.array_equal(out, np.arange(32) % 8 + 7)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("weights", np.zeros(7, dtype=np.float32), "variable weights has 32 bytes, float32 of shape (7,) does not"),
+        ("weight", np.zeros(8, dtype=object), "variable weight has 32 bytes, object of shape (8,) does not"),
+        ("none", 3, "variable must be one of "),
+    ],
+)
+def test_a_constant_of_another_size_is_refused(module, name, value, said):
+    with pytest.raises(BadInput) as refused:
+        module("weighted").constants[name] = value
+
+    assert str(refused.value).startswith(said)
+
+
+def test_a_large_angle_is_reduced_by_a_table_in_global_memory(module):
+    angles = np.array([1e10, -3e5, 1e300, 0.5] * 8)
+    out = angles.copy()
+
+    module("sines")[1, 32](out)
+
+    assert np.allclose(out, np.sin(angles), rtol=1e-15, atol=0)
+
+
+def test_recursion_has_the_stack_of_a_cuda_thread(module):
+    out = np.zeros(32, dtype=np.int32)
+
+    module("recursion")[1, 32](out, 10)
+
+    assert (out == 55).all()
+    with pytest.raises(
+        CheckFailed, match=r"out of bounds: local address 0x[0-9a-f]+, beyond the thread's stack of 1024"
+    ):
+        module("recursion")[1, 32](out, 200)
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "said"),
+    [
+        ("traps", CheckFailed, r"CTA \(0, 0, 0\), warp 0: __trap\(\) at text 0x"),
+        (
+            "asserts",
+            CheckFailed,
+            r"thread 5: module\.cu:\d+: void asserts\(int \*, int\): assertion `out\[threadIdx\.x\] != n` f",
+        ),
+    ],
+)
+def test_a_kernel_that_ends_itself_says_where(module, entry, error, said):
+    with pytest.raises(error, match=said):
+        module(entry)[1, 32](np.arange(32, dtype=np.int32), 5)
+
+
+def test_a_function_of_the_driver_is_refused_by_name(module):
+    with pytest.raises(Unsupported, match=r"prints: .*a call of vprintf is not executed, at text 0x"):
+        module("prints")[1, 32](np.zeros(32, dtype=np.int32))
+
+
+def test_a_null_pointer_is_called_one(module):
+    with pytest.raises(CheckFailed, match=r"global address 0x0, a null pointer in text"):
+        module("store")[1, 32](0)
+
+
+def test_a_clock_counts_executed_instructions(module):
+    out = np.zeros(32, dtype=np.int64)
+
+    module("clocks")[1, 32](out)
+
+    assert (out == out[0]).all()
+    assert 0 < out[0] < 10
+
+
+def test_lanes_may_wait_for_lanes_of_their_warp(module):
+    """A lock that each lane takes in turn, and a flag that each lane waits for until the one before it sets it."""
+    lock, total = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
+    flag, out = np.zeros(8, dtype=np.int32), np.zeros(8, dtype=np.int32)
+
+    module("lock_wait")[1, 64](lock, total)
+    module("relay")[1, 8](flag, out)
+
+    assert (lock[0], total[0]) == (0, 64)
+    assert flag.all()
+    assert np.array_equal(out, np.arange(8))
+
+
+def test_a_divergent_barrier_waits_for_both_branches(module):
+    out = np.zeros(64, dtype=np.int32)
+
+    module("divergent_barrier")[1, 64](out)
+
+    lanes = np.arange(64)
+    assert np.array_equal(out, np.where(lanes % 2, 63 - lanes, lanes - 63))
+
+
+@pytest.mark.parametrize("shared", [0, 1])
+def test_an_atomic_of_a_generic_address_reaches_both_memories(module, shared):
+    out = np.zeros(1, dtype=np.int32)
+
+    module("generic_atomic")[1, 32](out, shared)
+
+    assert out[0] == 31 * 16
 
 
 def test_machine_code_of_another_target_is_refused(tmp_path):
