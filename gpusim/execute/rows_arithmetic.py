@@ -346,7 +346,14 @@ def _from_integer(row: RowMaker) -> None:
     row.result(wide=kind == FLOATS["F64"])
 
 
+EIGHTS: Final = {"E4M3": core.EIGHT_E4M3, "E5M2": core.EIGHT_E5M2}
+
+
 def _pack(row: RowMaker) -> None:
+    eights = [kind for name, kind in EIGHTS.items() if row.has(name)]
+    if eights:
+        _pack_eights(row, eights[0])
+        return
     row.kind(core.F_PACK)
     merges = row.has("MERGE_C")
     row.has("PACK_AB", "F32", "F16")
@@ -355,6 +362,25 @@ def _pack(row: RowMaker) -> None:
         if role in row.sass.operands:
             _float_source(row, column, role)
     row.set(FORM=kind, FORM_2=row.one_of(ROUNDINGS) | int(row.has("RELU")) << 2, FORM_3=int(merges))
+    row.result()
+
+
+def _pack_eights(row: RowMaker, kind: int) -> None:
+    if row.has("UNPACK_B"):
+        row.kind(core.EIGHT_UNPACK)
+        row.has("F16")
+        row.set(FORM_2=int(row.sass.operand("b", Register).suffix == ".H1"))
+    else:
+        row.kind(core.EIGHT_PACK)
+        if not row.has("SATFINITE"):
+            raise Refused("without SATFINITE it is not executed")
+        row.has("PACK_AB_MERGE_C", "UNPACK_B_MERGE_C")
+        row.set(FORM_2=int(row.has("F16")))
+        row.has("F32")
+    row.set(FORM=kind)
+    for column, role in ((core.FROM_A, "a"), (core.FROM_B, "b"), (core.FROM_C, "c")):
+        if role in row.sass.operands:
+            row.source(column, role)
     row.result()
 
 

@@ -196,7 +196,16 @@ def _half_product(row: RowMaker) -> None:
     bits = 32 if kind == 2 else 16
     extent = {"1688": 8, "16816": 16, "1684": 4}[shape]
     _fragments(row)
-    row.set(FORM=kind, FORM_2=int(sums == "F32"), NUMBER=bits, SIZE=extent)
+    row.set(FORM=kind, FORM_2=int(sums == "F32"), FORM_3=kind, NUMBER=bits, SIZE=extent)
+
+
+def _eight_product(row: RowMaker) -> None:
+    row.kind(core.H_MATRIX)
+    shape, sums, a, b = row.modifiers
+    row.modifiers.clear()
+    kinds = {"E4M3": core.EIGHT_E4M3, "E5M2": core.EIGHT_E5M2}
+    _fragments(row)
+    row.set(FORM=kinds[a], FORM_2=int(sums == "F32"), FORM_3=kinds[b], NUMBER=8, SIZE=16 if shape == "16816" else 32)
 
 
 def _fragments(row: RowMaker) -> None:
@@ -252,6 +261,7 @@ CONTROL_ROWS: Final[dict[str, Make]] = {
     "REDUX": _reduce,
     "R2UR": _to_uniform,
     "HMMA": _half_product,
+    "QMMA": _eight_product,
     "IMMA": _integer_product,
     "DMMA": _double_product,
     "MOVM": _transpose,

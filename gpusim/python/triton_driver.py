@@ -24,11 +24,11 @@ FIRST_TARGET: Final = 80
 LAST_TARGET: Final = 90
 """Highest compute capability whose machine code is executed."""
 
-MOST_EXECUTED: Final = 80
+MOST_EXECUTED: Final = 89
 """
 Compute capability whose instructions Triton uses on a later one.
 
-By itself Triton uses wgmma and TMA on sm_90, which are not executed. The instructions of sm_80, such as mma.sync, are
+By itself Triton uses wgmma and TMA on sm_90, which are not executed. The instructions of sm_89, such as mma.sync, are
 assembled for sm_90 in their place.
 """
 

@@ -16,8 +16,13 @@ from gpusim.machine.load import load_machine
 from gpusim.python.triton_arguments import as_triton
 from gpusim.python.triton_driver import TritonDriver, TritonLauncher
 
-EVERY = [pytest.param(case, target, id=f"{case.function}-sm_{target}") for target in MACHINES for case in TRITON_CASES]
-FEW = ("product64", "narrow")
+EVERY = [
+    pytest.param(case, target, id=f"{case.function}-sm_{target}")
+    for target in MACHINES
+    for case in TRITON_CASES
+    if case.needs <= target
+]
+FEW = ("product64", "narrow", "narrow8")
 MULTIPLIES = ("matmul", "attention", "grouped", "dequantise")
 
 
@@ -33,14 +38,14 @@ def test_a_triton_function_writes_what_numpy_says(case, target):
 @pytest.mark.parametrize("case", [one for one in TRITON_CASES if one.function in FEW], ids=FEW)
 def test_the_interpreted_core_does_too(case):
     with asked_for("interpreted"):
-        executed(case, 80)
+        executed(case, case.needs)
 
 
 def executed(case, target):
     """Execute a case, compare what it writes, and return the run."""
     kernel, source, metadata = kept(case.function, target)
     driver = TritonDriver(load_machine(MACHINES[target]))
-    given = {name: as_triton(name, value) for name, value in copies(case).items()}
+    given = {name: as_triton(name, value, case.types.get(name)) for name, value in copies(case).items()}
     values = [*given.values(), *(one for name, one in case.constants.items() if name in source.signature)]
 
     TritonLauncher(source, metadata)(*(*case.grid, 1, 1)[:3], driver, kernel, None, None, None, None, *values)
@@ -54,7 +59,7 @@ def executed(case, target):
 
 @pytest.mark.parametrize("target", MACHINES)
 @pytest.mark.parametrize("function", MULTIPLIES)
-def test_matrices_are_multiplied_by_the_instructions_of_sm_80_on_every_target(function, target):
+def test_matrices_are_multiplied_by_mma_sync_on_every_target(function, target):
     """As Triton compiles for sm_90 by itself, they would be those of wgmma."""
     opcodes = {one.mnemonic.split(".")[0] for one in decode(kept(function, target)[0].cubin.code, target)}
 
@@ -67,7 +72,7 @@ def test_matrices_are_multiplied_by_the_instructions_of_sm_80_on_every_target(fu
 def test_kept_machine_code_is_of_todays_sources(case, target):
     from own.triton import kernels  # noqa: PLC0415 # needs Triton
 
-    kernel = compiled(getattr(kernels, case.function), case.arguments, case.constants, MACHINES[target])
+    kernel = compiled(getattr(kernels, case.function), case, target)
 
     _, source, metadata = kept(case.function, target)
     assert kernel.src.signature == source.signature

@@ -142,7 +142,9 @@ INSTRUCTION_BITS = 4
     F_PACK,
     INTEGER_TO_FLOAT,
     FLOAT_TO_INTEGER,
-) = range(64, 78)
+    EIGHT_PACK,
+    EIGHT_UNPACK,
+) = range(64, 80)
 
 H_ADD, H_MULTIPLY, H_FUSED, H_EXTREME, H_COMPARE, D_ADD, D_MULTIPLY, D_FUSED, D_COMPARE = range(96, 105)
 
@@ -211,6 +213,9 @@ A_ELEMENTS, B_ELEMENTS, MATRIX_WORDS = 4 * WARP_SIZE, 36 * WARP_SIZE, 52 * WARP_
 
 HALF_F16, HALF_BF16 = 0, 1
 """Formats of a half."""
+
+EIGHT_E4M3, EIGHT_E5M2 = 3, 4
+"""Formats of 8 bits. E4M3 has no infinity: its largest exponent has numbers, but for the NaN 0x7F. Source: PTX ISA."""
 
 NO_DESTINATION = -1
 """A destination that is not written, or a predicate that is not."""

@@ -16,5 +16,7 @@ cdef void from_integer(WarpRegisters r, long long row) noexcept
 @cython.locals(up=cython.longlong)
 cdef void write_long(WarpRegisters r, long long lane, unsigned long long value, long long kind, long long rounding) noexcept
 cdef void float_pack(WarpRegisters r, long long row) noexcept
+cdef void eight_pack(WarpRegisters r, long long row) noexcept
+cdef void eight_unpack(WarpRegisters r, long long row) noexcept
 cdef unsigned int half_of(unsigned int bits, long long kind, long long rounding) noexcept
 cdef void conversion(WarpRegisters r, long long row, long long kind) noexcept

@@ -3,6 +3,8 @@
 from gpusim.execute.core.constants import (
     B_HIGH,
     D_HIGH,
+    EIGHT_PACK,
+    EIGHT_UNPACK,
     F_CONVERT,
     F_PACK,
     F_ROUND,
@@ -22,7 +24,7 @@ from gpusim.execute.core.constants import (
     C,
     D,
 )
-from gpusim.execute.core.formats import flushed, narrowed, packed_half, wide_half
+from gpusim.execute.core.formats import flushed, half_of_eight, narrowed, packed_eight, packed_half, wide_half
 from gpusim.execute.core.registers import WarpRegisters, fetch, fetch_pair, store, store_high
 from gpusim.execute.core.words import (
     as_double,
@@ -209,6 +211,35 @@ def float_pack(r: WarpRegisters, row: int) -> None:
     store(r, row)
 
 
+def eight_pack(r: WarpRegisters, row: int) -> None:
+    """
+    F2FP: two numbers as numbers of 8 bits (FORM), which are a word's lower half; c's lower half is the upper one.
+
+    FORM_2: 0, the numbers are f32, a above b; 1, they are b's halves.
+    """
+    fetch(r, row, FROM_A, A)
+    fetch(r, row, FROM_B, B)
+    fetch(r, row, FROM_C, C)
+    kind = r.code[row + FORM]
+    for lane in range(WARP_SIZE):
+        below, above = r.s[B + lane], r.s[A + lane]
+        if r.code[row + FORM_2]:
+            below, above = wide_half(low32(below & 0xFFFF)), wide_half(low32(below >> 16))
+        word = packed_eight(as_float(below), kind) | packed_eight(as_float(above), kind) << 8
+        r.s[D + lane] = word | low32(low64(r.s[C + lane]) << 16)
+    store(r, row)
+
+
+def eight_unpack(r: WarpRegisters, row: int) -> None:
+    """F2FP.UNPACK_B: the two numbers of 8 bits (FORM) in the lower half of b, or the upper (FORM_2), as two f16."""
+    fetch(r, row, FROM_B, B)
+    kind = r.code[row + FORM]
+    for lane in range(WARP_SIZE):
+        word = low32(r.s[B + lane] >> 16 * r.code[row + FORM_2])
+        r.s[D + lane] = half_of_eight(word, kind) | low32(low64(half_of_eight(low32(word >> 8), kind)) << 16)
+    store(r, row)
+
+
 def half_of(bits: int, kind: int, rounding: int) -> int:
     """Return an f32 as a half's bits."""
     if rounding & 4 and bits >> 31 and (bits & 0x7FFFFFFF) <= 0x7F800000:
@@ -228,3 +259,7 @@ def conversion(r: WarpRegisters, row: int, kind: int) -> None:
         to_integer(r, row)
     elif kind == INTEGER_TO_FLOAT:
         from_integer(r, row)
+    elif kind == EIGHT_PACK:
+        eight_pack(r, row)
+    elif kind == EIGHT_UNPACK:
+        eight_unpack(r, row)

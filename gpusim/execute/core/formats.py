@@ -1,7 +1,7 @@
-"""Formats of floats: f16 and bf16, and rounding an f64 to any narrower format, in any direction."""
+"""Formats of floats: f16, bf16, e5m2 and e4m3, and rounding an f64 to any narrower format, in any direction."""
 
-from gpusim.execute.core.constants import HALF_F16
-from gpusim.execute.core.words import low32, low64, signed64
+from gpusim.execute.core.constants import EIGHT_E5M2, HALF_F16
+from gpusim.execute.core.words import double_bits, low32, low64, signed64, unsigned_whole
 
 
 def narrowed(bits: int, sticky: int, exponent_bits: int, mantissa_bits: int, rounding: int) -> int:
@@ -71,6 +71,40 @@ def wide_half(bits: int) -> int:
 def wide_of_half(bits: int, kind: int) -> int:
     """Return the f32 bits of an f16 or a bf16."""
     return wide_half(bits) if kind == HALF_F16 else low32(low64(bits & 0xFFFF) << 16)
+
+
+def packed_eight(value: float, kind: int) -> int:
+    """Return a number as 8 bits, to nearest, ties to even; what lies outside of the range as its end (.SATFINITE)."""
+    if value != value:  # noqa: PLR0124 - only a NaN differs from itself
+        return low32(0x7F)
+    bits = double_bits(value)
+    sign = low32(bits >> 63) << 7
+    if kind == EIGHT_E5M2:
+        return sign | min(narrowed(bits, 0, 5, 2, 0) & 0x7F, low32(0x7B))
+    magnitude = -value if sign else value
+    if magnitude < 256:
+        return narrowed(bits, 0, 4, 3, 0)
+    if magnitude >= 448:
+        return sign | low32(0x7E)
+    # From 256 on numbers lie 32 apart: eighths of 256.
+    eighths = low32(unsigned_whole(magnitude / 32))
+    rest = magnitude / 32 - eighths
+    up = rest > 0.5 or (rest == 0.5 and eighths & 1)
+    return sign | low32(0x70 + eighths + (1 if up else 0))
+
+
+def half_of_eight(bits: int, kind: int) -> int:
+    """Return the f16 that a number of 8 bits is."""
+    bits = low32(bits & 0xFF)
+    sign = low32(bits >> 7) << 15
+    if kind == EIGHT_E5M2:
+        return low32(bits << 8)
+    exponent, mantissa = low32(bits >> 3 & 15), low32(bits & 7)
+    if exponent == 15 and mantissa == 7:
+        return low32(0x7FFF)
+    if exponent:
+        return sign | low32(exponent + 8) << 10 | mantissa << 7
+    return sign | packed_half(double_bits(mantissa / 512.0), HALF_F16, 0)
 
 
 def flushed(bits: int, flush: int) -> int:

@@ -1,5 +1,5 @@
 """
-Matrix products of a warp: HMMA, IMMA, DMMA, and MOVM, on the fragments that PTX ISA 9.0 draws (mma.sync).
+Matrix products of a warp: HMMA, QMMA, IMMA, DMMA, and MOVM, on the fragments that PTX ISA 9.0 draws (mma.sync).
 
 The products of a row and a column are summed in f64 and rounded once; a tensor core truncates some bits of each addend,
 so that its results differ in the last bits.
@@ -28,7 +28,7 @@ from gpusim.execute.core.constants import (
     A,
     D,
 )
-from gpusim.execute.core.formats import packed_half, wide_of_half
+from gpusim.execute.core.formats import half_of_eight, packed_half, wide_half, wide_of_half
 from gpusim.execute.core.registers import WarpRegisters, fetch, keep_row, place_of, store
 from gpusim.execute.core.words import (
     as_double,
@@ -67,21 +67,23 @@ def unpack(r: WarpRegisters, row: int, first: int, rows: int, place: int) -> Non
 
 
 def float_value(bits: int, kind: int) -> float:
-    """Return an element as a number: f16, bf16, tf32 are 0, 1, 2; tf32 has ten bits behind the point."""
+    """Return an element as a number: f16, bf16, tf32, e4m3, e5m2 are 0 to 4; tf32 has ten bits behind the point."""
     if kind == 2:
         return as_float(low32(bits >> 13 << 13))
+    if kind > 2:
+        return as_float(wide_half(half_of_eight(bits, kind)))
     return as_float(wide_of_half(bits, HALF_F16 if kind == 0 else HALF_BF16))
 
 
 def half_product(r: WarpRegisters, row: int) -> None:
-    """HMMA. SIZE: extent of K. FORM: kind of the elements. FORM_2: sums are f32. NUMBER: bits of an element."""
-    kind, extent = r.code[row + FORM], r.code[row + SIZE]
+    """HMMA, QMMA. SIZE: extent of K. FORM, FORM_3: kinds of A, B. FORM_2: sums are f32. NUMBER: bits of an element."""
+    kind, other, extent = r.code[row + FORM], r.code[row + FORM_3], r.code[row + SIZE]
     unpack(r, row, place_of(r, r.code[row + FROM_A]), 16, A_ELEMENTS)
     unpack(r, row, place_of(r, r.code[row + FROM_B]), 8, B_ELEMENTS)
     for k in range(16 * extent):
         r.sums[A_ELEMENTS + k] = float_bits(float_value(r.sums[A_ELEMENTS + k], kind))
     for k in range(8 * extent):
-        r.sums[B_ELEMENTS + k] = float_bits(float_value(r.sums[B_ELEMENTS + k], kind))
+        r.sums[B_ELEMENTS + k] = float_bits(float_value(r.sums[B_ELEMENTS + k], other))
     for m in range(16):
         for n in range(8):
             total, left, right = 0.0, A_ELEMENTS + m * extent, B_ELEMENTS + n * extent

@@ -1,7 +1,7 @@
 """
 Compiles the Triton functions, and keeps their machine code for tests that have no Triton.
 
-    python tests/own/triton/build.py      # needs Triton; writes tests/own/triton/cubins/sm_80.zip and sm_90.zip
+    python tests/own/triton/build.py      # needs Triton; writes tests/own/triton/cubins/sm_80.zip and so on
 
 Each archive names Triton's version in its comment, and has for each function what Triton's launcher reads.
 """
@@ -19,7 +19,7 @@ from gpusim.python.triton_arguments import as_triton
 from gpusim.python.triton_driver import TritonDriver, import_triton
 
 FOLDER = Path(__file__).parent
-MACHINES = {80: "a100", 90: "h200"}
+MACHINES = {80: "a100", 89: "rtx4090", 90: "h200"}
 """A machine of each target."""
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -44,12 +44,12 @@ def kept(function: str, target: int) -> tuple[ReadyKernel, SimpleNamespace, Simp
     return kernel, SimpleNamespace(signature=said["signature"]), metadata
 
 
-def compiled(function: Any, arguments: dict[str, Any], constants: dict[str, int], machine: str) -> Any:
-    """Return a function as Triton compiles it for a machine."""
-    driver = TritonDriver(load_machine(machine))
-    given = [as_triton(name, value) for name, value in arguments.items()]
+def compiled(function: Any, case: Any, target: int) -> Any:
+    """Return the function of a case as Triton compiles it for a target."""
+    driver = TritonDriver(load_machine(MACHINES[target]))
+    given = [as_triton(name, value, case.types.get(name)) for name, value in case.arguments.items()]
     with driver.active():
-        return function.run(*given, grid=(1,), warmup=True, enable_fp_fusion=True, **constants, **driver.options)
+        return function.run(*given, grid=(1,), warmup=True, enable_fp_fusion=True, **case.constants, **driver.options)
 
 
 def main() -> int:
@@ -60,11 +60,11 @@ def main() -> int:
     from own.triton import kernels  # noqa: PLC0415 # needs Triton
     from own.triton.launches import TRITON_CASES  # noqa: PLC0415 # the same
 
-    for target, machine in MACHINES.items():
+    for target in MACHINES:
         with zipfile.ZipFile(archive_of(target), "w") as archive:
             archive.comment = f"Triton {triton.__version__}, sm_{target}".encode()
-            for case in TRITON_CASES:
-                kernel = compiled(getattr(kernels, case.function), case.arguments, case.constants, machine)
+            for case in (one for one in TRITON_CASES if one.needs <= target):
+                kernel = compiled(getattr(kernels, case.function), case, target)
                 said = {name: getattr(kernel.metadata, name) for name in READ} | {"signature": kernel.src.signature}
                 for suffix, data in (("cubin", kernel.asm["cubin"]), ("json", json.dumps(said))):
                     member = zipfile.ZipInfo(f"{case.function}.{suffix}", EPOCH)

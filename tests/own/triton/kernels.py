@@ -1,4 +1,4 @@
-"""Triton functions of ten kinds, whose machine code is kept; tests without Triton execute that."""
+"""Triton functions of twelve kinds, whose machine code is kept; tests without Triton execute that."""
 
 import triton
 import triton.language as tl
@@ -171,3 +171,18 @@ def narrow(x, out, BLOCK: tl.constexpr):
     """Rounds f32 to f8 with two bits behind the point, and back."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + at, tl.load(x + at).to(tl.float8e5).to(tl.float32))
+
+
+@triton.jit
+def narrow8(x, out, BLOCK: tl.constexpr):
+    """Rounds f32 to f8 with three bits behind the point, and back."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at).to(tl.float8e4nv).to(tl.float32))
+
+
+@triton.jit
+def product8(a, b, c, SIZE: tl.constexpr):
+    """Multiplies square matrices of f8, a with three bits behind the point and b with two."""
+    down, across = tl.arange(0, SIZE)[:, None], tl.arange(0, SIZE)[None, :]
+    product = tl.dot(tl.load(a + down * SIZE + across), tl.load(b + down * SIZE + across))
+    tl.store(c + down * SIZE + across, product)

@@ -1,7 +1,7 @@
 """Launches of the Triton functions, and what numpy says that they write; knows no Triton."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ class TritonCase:
         constants: Compile-time constants by parameter, ``num_warps`` and ``num_stages``.
         oracle: Computes the arrays that are written, by name, from the arguments before the launch.
         tolerance: Largest accepted error, relative to the larger of an element and the array's root mean square.
+        types: Triton's types of arrays of bits.
+        needs: Lowest compute capability that has all instructions.
     """
 
     function: str
@@ -27,6 +29,8 @@ class TritonCase:
     constants: Mapping[str, int]
     oracle: Callable[[Mapping[str, Any]], dict[str, Any]]
     tolerance: float = 0.0
+    types: Mapping[str, str] = field(default_factory=dict)
+    needs: int = 80
 
 
 def normal(*shape, dtype="float16", seed=0):
@@ -88,10 +92,26 @@ def dequantised(given):
     return given["a"].astype(np.float64) @ right.astype(np.float64)
 
 
-def rounded(given):
-    """Return f32 rounded to two bits behind the point, ties to even."""
-    unit = np.exp2(np.floor(np.log2(np.abs(given["x"]))) - 2)
-    return np.round(given["x"] / unit) * unit
+def rounded(bits):
+    def oracle(given):
+        """Return f32 rounded to some bits behind the point, ties to even."""
+        unit = np.exp2(np.floor(np.log2(np.abs(given["x"]))) - bits)
+        return np.round(given["x"] / unit) * unit
+
+    return oracle
+
+
+def eights(codes, bits):
+    """Return the numbers of eight bits with some bits behind the point, no subnormals and NaN among them."""
+    bias = (1 << 6 - bits) - 1
+    exponent, mantissa = codes >> bits & (1 << 7 - bits) - 1, codes & (1 << bits) - 1
+    return np.where(codes >> 7, -1.0, 1.0) * np.exp2(exponent.astype(int) - bias) * (1 + mantissa / (1 << bits))
+
+
+def codes(low, high, *, seed):
+    """Return random codes of eight bits, of either sign."""
+    generator = np.random.default_rng((20261128, seed))
+    return (generator.integers(low, high, (64, 64)) | generator.integers(0, 2, (64, 64)) << 7).astype(np.uint8)
 
 
 def writes(name, oracle):
@@ -228,7 +248,25 @@ TRITON_CASES = (
         (2,),
         {"x": normal(256, dtype="float32"), "out": garbage(256, dtype="float32")},
         {"BLOCK": 128, "num_warps": 1},
-        writes("out", rounded),
+        writes("out", rounded(2)),
+    ),
+    TritonCase(
+        "narrow8",
+        (2,),
+        {"x": normal(256, dtype="float32") + 3, "out": garbage(256, dtype="float32")},
+        {"BLOCK": 128, "num_warps": 1},
+        writes("out", rounded(3)),
+        needs=89,
+    ),
+    TritonCase(
+        "product8",
+        (1,),
+        {"a": codes(0x20, 0x50, seed=0), "b": codes(0x34, 0x44, seed=1), "c": garbage(64, 64, dtype="float32")},
+        {"SIZE": 64, "num_warps": 4},
+        writes("c", lambda given: eights(given["a"], 3) @ eights(given["b"], 2)),
+        1e-6,
+        {"a": "fp8e4nv", "b": "fp8e5"},
+        needs=89,
     ),
 )
 """All launches."""

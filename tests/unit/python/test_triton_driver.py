@@ -96,8 +96,8 @@ def test_machines_that_triton_does_not_compile_for_are_refused_by_name():
         driver_of("rtx5090")
 
 
-def test_triton_uses_the_instructions_of_sm_80_on_sm_90():
-    assert driver_of("h200").options == {"arch": "sm80"}
+def test_triton_uses_the_instructions_of_sm_89_on_sm_90():
+    assert driver_of("h200").options == {"arch": "sm89"}
     assert driver_of("rtx4090").options == {}
 
 

@@ -118,6 +118,11 @@ def _f2fp_roles(w: Word) -> str:
     return roles
 
 
+def _unpacked_half(w: Word) -> str:
+    """Return the suffix of a source of which two numbers of 8 bits are unpacked."""
+    return ".H1" if w.architecture >= 89 and _packing(w) == "UNPACK_B" and w.flag(88) else ""
+
+
 def _f2f(w: Word) -> list[str]:
     return [*_ftz(w), _format(w, 75), _source_format(w), *_rounding(w)]
 
@@ -222,7 +227,7 @@ FLOAT_OPCODES: dict[int, Arithmetic] = {
     0x029: Arithmetic("DADD", "d a c", _rounding, "-", absolute=True, values="double"),
     0x02A: Arithmetic("DSETP", second_source("p q a b x"), _dsetp, "-", absolute=True, values="double", adder=True),
     0x02B: Arithmetic("DFMA", "d a b c", _rounding, "-", absolute=True, values="double"),
-    0x03E: Arithmetic("F2FP", _f2fp_roles, _f2fp, values="float", idle=NO_C),
+    0x03E: Arithmetic("F2FP", _f2fp_roles, _f2fp, values="float", part=_unpacked_half, idle=NO_C),
     0x043: Arithmetic("F2IP", "d a b c", _f2ip, values="float"),
     0x045: Arithmetic("I2FP", "d b", _i2fp, idle=1 << 76),
     0x102: Arithmetic("FCHK", "p a b", sign="-", absolute=True, values="float"),

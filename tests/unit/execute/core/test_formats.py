@@ -2,14 +2,22 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.execute.core.constants import HALF_BF16, HALF_F16
-from gpusim.execute.core.formats import flushed, narrowed, wide_half, wide_of_half
+from gpusim.execute.core.constants import EIGHT_E4M3, EIGHT_E5M2, HALF_BF16, HALF_F16
+from gpusim.execute.core.formats import (
+    flushed,
+    half_of_eight,
+    narrowed,
+    packed_eight,
+    wide_half,
+    wide_of_half,
+)
 from gpusim.execute.core.words import as_double, as_float, double_bits, float_bits, fused32, fused64
 
 NUMBERS = st.floats(allow_nan=False) | st.floats(-70000, 70000) | st.floats(-1e-4, 1e-4)
@@ -118,3 +126,50 @@ def test_ftz_turns_subnormals_to_zero_of_their_sign_and_nothing_else(bits):
 
     assert flushed(bits, 1) == (bits & 0x80000000 if subnormal else bits)
     assert flushed(bits, 0) == bits
+
+
+LARGEST = {EIGHT_E4M3: 448.0, EIGHT_E5M2: 57344.0}
+
+
+def eight_value(code, kind):
+    return as_float(wide_half(half_of_eight(code, kind)))
+
+
+def eight_numbers(kind):
+    """Codes of the positive numbers of 8 bits, from zero to the largest, in order."""
+    return range(0x7F if kind == EIGHT_E4M3 else 0x7C)
+
+
+@pytest.mark.parametrize("kind", LARGEST)
+def test_numbers_of_8_bits_rise_with_their_codes_to_the_largest_and_back(kind):
+    values = [eight_value(code, kind) for code in eight_numbers(kind)]
+
+    assert values == sorted(values)
+    assert (values[0], values[-1]) == (0.0, LARGEST[kind])
+    assert [packed_eight(value, kind) for value in values] == [*eight_numbers(kind)]
+    assert [packed_eight(-value, kind) for value in values] == [code | 0x80 for code in eight_numbers(kind)]
+
+
+@pytest.mark.parametrize("kind", LARGEST)
+def test_between_two_numbers_of_8_bits_the_nearest_is_taken_and_the_even_one_in_the_middle(kind):
+    codes = eight_numbers(kind)
+    for below, above in pairwise(codes):
+        low, high = eight_value(below, kind), eight_value(above, kind)
+        middle = (low + high) / 2
+        assert packed_eight(middle, kind) == (below if below % 2 == 0 else above)
+        assert packed_eight(math.nextafter(middle, low), kind) == below
+        assert packed_eight(math.nextafter(middle, high), kind) == above
+
+
+@pytest.mark.parametrize("kind", LARGEST)
+def test_beyond_the_largest_number_of_8_bits_there_is_the_largest(kind):
+    code = packed_eight(LARGEST[kind], kind)
+
+    assert [packed_eight(value, kind) for value in (1e6, math.inf, -math.inf)] == [code, code, code | 0x80]
+    assert packed_eight(math.nan, kind) == 0x7F
+    assert math.isnan(eight_value(0x7F, kind))
+
+
+def test_only_the_format_with_two_bits_behind_the_point_has_an_infinity():
+    assert eight_value(0x7C, EIGHT_E5M2) == math.inf
+    assert eight_value(0x78, EIGHT_E4M3) == 256.0

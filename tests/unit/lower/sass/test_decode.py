@@ -151,6 +151,11 @@ def test_conversions_read_as_nvdisasm_writes_them(word, text):
     assert decode_word(value, 0, architecture).text == text
 
 
+def test_numbers_of_8_bits_are_unpacked_from_either_half():
+    assert decode_word(0x000FE400020006FF_00000003FF09723E, 0, 90).text == "F2FP.F16.E4M3.UNPACK_B R9, R3"
+    assert decode_word(0x000FE400030006FF_00000010FF10723E, 0, 90).text == "F2FP.F16.E4M3.UNPACK_B R16, R16.H1"
+
+
 def test_lanes_that_leave_a_convergence_may_be_those_of_a_predicate():
     assert decode_word(0x000FE20005000000_0000000000048942, 0, 80).text == "@!P0 BREAK !P2, B4"
     assert decode_word(0x000FE20003800000_0000000000010942, 0, 80).text == "@P0 BREAK B1"
