@@ -25,6 +25,8 @@ HALF_SIGNS: Final = 0x80008000
 UNIFORM_ROW: Final = core.REGISTERS
 SPECIAL_ROW: Final = core.REGISTERS + core.UNIFORM_REGISTERS
 UNIFORM_PREDICATE: Final = 8
+EIGHTS: Final = {"E4M3": core.EIGHT_E4M3, "E5M2": core.EIGHT_E5M2}
+"""Formats of 8 bits, by their names in modifiers."""
 
 
 class Refused(Exception):

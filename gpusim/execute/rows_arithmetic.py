@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gpusim.execute.core import constants as core
-from gpusim.execute.rows import HALF_SIGNS, SIGN_BIT, WORD, Make, Refused, RowMaker
+from gpusim.execute.rows import EIGHTS, HALF_SIGNS, SIGN_BIT, WORD, Make, Refused, RowMaker
 from gpusim.lower.sass.opcodes.floats import FLOAT_COMPARISONS, INTEGER_ROUNDINGS, MUFU, ROUNDINGS
 from gpusim.lower.sass.opcodes.integer import COMPARISONS
 from gpusim.lower.sass.opcodes.regular import COMBINATIONS
@@ -344,9 +344,6 @@ def _from_integer(row: RowMaker) -> None:
         row.set(FROM_B_HIGH=row.place(operand, 1))
     row.set(FORM=bits, FORM_2=kind, FORM_3=row.one_of(ROUNDINGS), FORM_4=BYTE_SHIFTS.get(suffix, 0))
     row.result(wide=kind == FLOATS["F64"])
-
-
-EIGHTS: Final = {"E4M3": core.EIGHT_E4M3, "E5M2": core.EIGHT_E5M2}
 
 
 def _pack(row: RowMaker) -> None:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from gpusim.execute.core import constants as core
-from gpusim.execute.rows import SPECIAL_ROW, WORD, Make, Refused, RowMaker
+from gpusim.execute.rows import EIGHTS, SPECIAL_ROW, WORD, Make, Refused, RowMaker
 from gpusim.lower.sass.operands import CodeAddress, Immediate, Named, Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 
@@ -203,9 +203,8 @@ def _eight_product(row: RowMaker) -> None:
     row.kind(core.H_MATRIX)
     shape, sums, a, b = row.modifiers
     row.modifiers.clear()
-    kinds = {"E4M3": core.EIGHT_E4M3, "E5M2": core.EIGHT_E5M2}
     _fragments(row)
-    row.set(FORM=kinds[a], FORM_2=int(sums == "F32"), FORM_3=kinds[b], NUMBER=8, SIZE=16 if shape == "16816" else 32)
+    row.set(FORM=EIGHTS[a], FORM_2=int(sums == "F32"), FORM_3=EIGHTS[b], NUMBER=8, SIZE=16 if shape == "16816" else 32)
 
 
 def _fragments(row: RowMaker) -> None:

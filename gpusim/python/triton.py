@@ -42,7 +42,8 @@ class TritonLaunch:
         Compile and execute the function; arrays have what it wrote afterwards.
 
         Args:
-            arguments: In the order of the signature: arrays for pointers, numbers, None, and constants.
+            arguments: In the order of the signature: arrays or tensors of PyTorch in host memory for pointers, numbers,
+                None, and constants.
             config: The configuration of an autotuned function. Without it, each is executed, and the one of fewest
                 simulated cycles is taken.
             meta: Arguments by name, ``num_warps``, ``num_stages``, and other options of Triton.

@@ -1,5 +1,6 @@
 """Arguments of a Triton kernel: numpy arrays as Triton wants tensors, and the values of a launch's parameters."""
 
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,21 +18,23 @@ BITS_AS = {"bf16": 16, "fp8e5": 8, "fp8e4nv": 8, "fp8e4b15": 8}
 
 class TritonArray:
     """
-    A numpy array with the attributes that Triton asks a tensor for; all others are those of the array.
+    An array with the attributes that Triton asks a tensor for; all others are those of what the user gave.
 
     Attributes:
-        array: The array.
+        array: The array, or a tensor of the host as one.
         dtype: Its type, or Triton's name of the type that its bits are.
+        given: The array or tensor of the user.
     """
 
-    __slots__ = ("array", "dtype")
+    __slots__ = ("array", "dtype", "given")
 
-    def __init__(self, array: npt.NDArray[Any], element_type: str | None = None) -> None:
+    def __init__(self, array: npt.NDArray[Any], element_type: object = None, given: object = None) -> None:
         self.array = array
         self.dtype: Any = element_type or array.dtype
+        self.given = array if given is None else given
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.array, name)
+        return getattr(self.given, name)
 
     def __len__(self) -> int:
         return len(self.array)
@@ -59,11 +62,13 @@ def as_triton(name: str, value: Any, element_type: str | None = None) -> Any:
 
     Args:
         name: Name of the parameter.
-        value: An array, a number of Python or numpy, a tuple of them, or anything that Triton compiles in.
+        value: An array, a tensor of PyTorch in host memory, a number of Python or numpy, a tuple of these, or anything
+            that Triton compiles in.
         element_type: Triton's name of the type that an array's bits are; None for that of the array.
 
     Raises:
-        BadInput: The array's elements have not as many bits as the type, or the value is no array.
+        BadInput: The array's elements have not as many bits as the type, the value is no array, or a tensor is not in
+            host memory.
         Unsupported: The value is a tensor descriptor.
     """
     if type(value).__name__ == "TensorDescriptor":
@@ -74,12 +79,26 @@ def as_triton(name: str, value: Any, element_type: str | None = None) -> Any:
         return TritonArray(value, element_type)
     if isinstance(value, np.ndarray):
         return TritonArray(value)
+    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
+        return TritonArray(_of_tensor(name, value), value.dtype, value)
     if isinstance(value, np.number | np.bool_):
         return value.item()
     if isinstance(value, tuple):
         converted = [as_triton(name, one) for one in value]
         return type(value)(*converted) if hasattr(value, "_fields") else tuple(converted)
     return value
+
+
+def _of_tensor(name: str, tensor: Any) -> npt.NDArray[Any]:
+    """Return the elements of a tensor as an array on the same memory; those of a type that numpy lacks as integers."""
+    if tensor.device.type != "cpu":
+        raise BadInput(f"{name} must be a tensor in host memory, got one on {tensor.device}")
+    held = tensor.detach()
+    try:
+        array: npt.NDArray[Any] = held.numpy()
+    except TypeError:
+        array = held.view(getattr(importlib.import_module("torch"), f"int{8 * held.itemsize}")).numpy()
+    return array
 
 
 def parameter_values(types: Sequence[Any], values: Sequence[Any], *, copied: bool) -> Iterator[Any]:

@@ -1,5 +1,7 @@
 """Arguments of Triton: arrays as tensors, and what a launch passes for each parameter."""
 
+import sys
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +43,46 @@ def test_integers_may_have_the_bits_of_a_type_that_numpy_lacks():
         as_triton("x", np.zeros(2, np.uint8), "bf16")
     with pytest.raises(BadInput, match="x must be an array of 16-bit elements to have bf16"):
         as_triton("x", 3, "bf16")
+
+
+class Tensor:
+    """A tensor as PyTorch's looks from outside; numpy lacks its type if it is a bfloat16."""
+
+    __module__ = "torch"
+
+    def __init__(self, array, dtype, place="cpu"):
+        self.array, self.dtype, self.device, self.itemsize = array, dtype, SimpleNamespace(type=place), array.itemsize
+
+    def data_ptr(self):
+        raise AssertionError
+
+    def detach(self):
+        return self
+
+    def view(self, dtype):
+        return Tensor(self.array, dtype)
+
+    def numpy(self):
+        if self.dtype == "torch.bfloat16":
+            raise TypeError
+        return self.array
+
+    def numel(self):
+        return self.array.size
+
+
+def test_a_tensor_in_host_memory_is_an_array_on_the_same_memory(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(int16="torch.int16"))
+    for dtype, array in (("torch.float32", np.zeros(3, np.float32)), ("torch.bfloat16", np.zeros(3, np.int16))):
+        tensor = as_triton("x", Tensor(array, dtype))
+
+        assert np.shares_memory(tensor.array, array)
+        assert (tensor.dtype, tensor.data_ptr(), tensor.numel()) == (dtype, 0, 3)
+
+
+def test_a_tensor_on_a_device_is_refused():
+    with pytest.raises(BadInput, match="x must be a tensor in host memory, got one on"):
+        as_triton("x", Tensor(np.zeros(3), "torch.float64", "cuda"))
 
 
 def test_numbers_of_numpy_become_those_of_python_in_tuples_too():
