@@ -26,6 +26,8 @@ def register_spans(cells: IntArray) -> Iterator[tuple[int, int]]:
         packed = kind == core.H_MATRIX and not cells[core.FORM_2]
         sums = rows // 8 if packed else rows // 4
         yield from ((core.FROM_A, rows // 8 * groups), (core.FROM_B, groups), (core.FROM_C, sums), (core.TO, sums))
+    elif kind == core.D_MATRIX:
+        yield from ((core.FROM_A, 2), (core.FROM_B, 2), (core.FROM_C, 4), (core.TO, 4))
 
 
 def beyond_registers(cells: IntArray) -> str:

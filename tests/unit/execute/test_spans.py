@@ -45,8 +45,10 @@ def test_a_span_that_reaches_the_zero_register_is_named(cells, said):
         (row(core.I_MATRIX, SIZE=32, NUMBER=8, OPERATION=16), (4, 2, 4, 4)),
         (row(core.I_MATRIX, SIZE=16, NUMBER=8, OPERATION=8), (1, 1, 2, 2)),
         (row(core.I_MATRIX, SIZE=64, NUMBER=4, OPERATION=16), (4, 2, 4, 4)),
+        (row(core.H_MATRIX, SIZE=32, NUMBER=8, FORM_2=1), (4, 2, 4, 4)),
+        (row(core.D_MATRIX), (2, 2, 4, 4)),
     ],
-    ids=["f16", "f16 into f16", "f16, k8", "tf32, k8", "s8", "s8 of Turing", "s4"],
+    ids=["f16", "f16 into f16", "f16, k8", "tf32, k8", "s8", "s8 of Turing", "s4", "e4m3", "f64"],
 )
 def test_fragments_have_the_registers_of_the_ptx_isa(cells, counts):
     """Registers of A, B, C and D of mma.m16n8k16 and others. Source: PTX ISA, matrix fragments."""
