@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gpusim.arguments import refusal, word
-from gpusim.errors import BadInput, CannotRun, GpusimError, Unsupported
+from gpusim.errors import BadInput, CannotRun, GpusimError
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.python.kernel import KernelRun
@@ -45,7 +45,7 @@ class TritonLaunch:
             arguments: In the order of the signature: arrays or tensors of PyTorch in host memory for pointers, numbers,
                 None, and constants.
             config: The configuration of an autotuned function. Without it, each is executed, and the one of fewest
-                simulated cycles is taken.
+                cycles is taken; it is the function's ``best_config``, and ``configs_timings`` has the cycles of each.
             meta: Arguments by name, ``num_warps``, ``num_stages``, and other options of Triton.
 
         Raises:
@@ -73,6 +73,7 @@ class TritonLaunch:
                 raise
             except Exception as error:
                 raise _refused(chosen, error) from error
+        _tell(self.function, chosen)
         return driver.runs[-1]
 
     def _extents(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
@@ -154,20 +155,17 @@ def _apart(function: Any, config: object, driver: TritonDriver) -> Any:
     apart.fn = _apart(function.fn, None, driver)
     apart.configs = function.configs if config is None else [config]
     apart.cache, apart.cache_results = {}, False
-    apart.do_bench = _timed(driver, apart.configs)
+    apart.do_bench = lambda launch, quantiles, **_: [driver.trial(launch).cycles] * len(quantiles)
     return apart
 
 
-def _timed(driver: TritonDriver, configs: Sequence[object]) -> Callable[..., list[float]]:
-    """Return what an autotuner calls to measure a launch."""
-
-    def cycles(launch: Callable[[], None], quantiles: Sequence[float], **_options: object) -> list[float]:
-        if not hasattr(KernelRun, "cycles"):
-            choice = "; ".join(f"{number}: {one}" for number, one in enumerate(configs))
-            raise Unsupported(f"own kernels have no simulated time yet; give one of the configurations: {choice}")
-        return [driver.trial(launch).cycles] * len(quantiles)
-
-    return cycles
+def _tell(function: Any, apart: Any) -> None:
+    """Tell the autotuner of the user which configuration was taken, as Triton does, and the cycles of each."""
+    while hasattr(function, "configs") or hasattr(function, "values"):
+        for name in ("best_config", "configs_timings"):
+            if hasattr(apart, name):
+                setattr(function, name, getattr(apart, name))
+        function, apart = function.fn, apart.fn
 
 
 def _refused(function: Any, error: Exception) -> GpusimError:

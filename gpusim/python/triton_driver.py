@@ -126,7 +126,7 @@ class TritonDriver:
         kernel = ready_kernel(data, name, f"Triton's {name}", self.machine)
         return None, kernel, kernel.cubin.registers, 0, self.machine.limits.threads_per_cta
 
-    def trial(self, launch: Callable[[], None]) -> Any:
+    def trial(self, launch: Callable[[], None]) -> KernelRun:
         """Execute a launch of an autotuner, which leaves arrays as they are, and return what it did."""
         self._tuning = True
         try:

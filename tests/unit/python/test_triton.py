@@ -114,18 +114,24 @@ def test_a_tuned_function_takes_a_configuration(kernels, vectors):
 
 
 @pytest.mark.compiler("triton")
-def test_without_a_configuration_the_one_of_fewest_cycles_is_taken(kernels, vectors, monkeypatch):
+def test_without_a_configuration_the_one_of_fewest_cycles_is_taken(kernels, vectors):
     import triton  # noqa: PLC0415 # needs Triton
 
-    configs = [triton.Config({"BLOCK": size}, num_warps=1) for size in (64, 1024, 128)]
+    configs = [triton.Config({"BLOCK": size}, num_warps=1) for size in (1024, 32, 128)]
     tuned = triton.autotune(configs, key=["n"], restore_value=["out"])(kernels.add)
     x, y, out = vectors
-    monkeypatch.setattr("gpusim.python.kernel.KernelRun.cycles", property(lambda run: run.issues), raising=False)
+    launch = gpusim.triton(tuned, machine="a100")[by_block]
 
-    run = gpusim.triton(tuned, machine="a100")[by_block](x, y, out, N)
+    run = launch(x, y, out, N)
 
-    assert run.launch.grid == (1, 1, 1)
     assert np.array_equal(out, x + 1)
+    alone = {config: launch(x, y, out, N, config=config).cycles for config in configs}
+    best = min(alone, key=alone.get)
+    assert run.cycles == alone[best]
+    assert launch(x, y, out, N).launch.grid == (-(-N // best.kwargs["BLOCK"]), 1, 1)
+    assert tuned.best_config == best
+    assert {config: time for config, (time, *_) in tuned.configs_timings.items()} == alone
+    assert tuned.cache == {}
 
 
 @pytest.mark.compiler("triton")
