@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusim.arguments import flag, text, whole_number
 from gpusim.errors import BadInput
@@ -193,38 +193,24 @@ class BoundKernel:
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
-        held = [(place, given) for place, given in enumerate(arguments) if isinstance(given, np.ndarray)]
-        for (place, array), (other, second) in combinations(held, 2):
-            if np.shares_memory(array, second):
-                raise BadInput(
-                    f"{self.cubin.kernel}: arguments {place} and {other} share memory; give each its own array"
-                )
-        for place, array in held:
-            if array.dtype.hasobject or not array.dtype.isnative or not array.itemsize:
-                raise BadInput(
-                    f"{self.cubin.kernel}: argument {place} must be of numbers in native order, got {array.dtype}"
-                )
-            if sizes[place] != POINTER_BYTES:
-                raise BadInput(f"argument {place} has {sizes[place]} bytes in the signature, an array takes 8")
-            if not array.flags.writeable or not array.flags.c_contiguous:
-                raise BadInput(f"{self.cubin.kernel}: argument {place} must be a writeable array in C order")
+        held, owners = _arrays(self.cubin.kernel, arguments, sizes)
         cubin = with_variables(self.cubin, self.constants, self.variables)
-        image = image_of([(f"argument {place}", array) for place, array in held], cubin.module)
-        places = iter(image.allocations)
+        image = image_of([(f"argument {place}", array) for place, array in held.items()], cubin.module)
+        addresses = {place: one.address for place, one in zip(held, image.allocations, strict=False)}
         values = [
-            next(places).address.to_bytes(POINTER_BYTES, "little")
-            if isinstance(given, np.ndarray)
+            addresses[owners[place]].to_bytes(POINTER_BYTES, "little")
+            if place in owners
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
         execution = KernelExecution(cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
-        fresh = _uninitialised(uninitialised, [place for place, _ in held], image)
+        fresh = _uninitialised(uninitialised, [*held], image)
         watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
         try:
             count(counts, execution.rows, watch.watch(traced.run()))
         finally:
-            for number, (_, array) in enumerate(held):
+            for number, array in enumerate(held.values()):
                 array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
             self.variables.keep(image.module_bytes())
         return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
@@ -351,6 +337,35 @@ def ready_kernel(data: bytes, entry: str, file: str, machine: Machine, folder: P
     lines = KernelSource(read_lines(data, entry, file), folder or Path())
     cubin = read_cubin(data, entry, file)
     return ReadyKernel(cubin, machine, *variables_of(cubin), lines)
+
+
+def _arrays(
+    kernel: str, arguments: Sequence[object], sizes: Sequence[int]
+) -> tuple[dict[int, npt.NDArray[Any]], dict[int, int]]:
+    """
+    Return the arrays by the place of the argument, one of each memory; and for each place of an array that of the first
+    with its memory.
+
+    Raises:
+        BadInput: An array cannot be written back, or two share a part of their memory.
+    """
+    held: dict[int, npt.NDArray[Any]] = {}
+    owners: dict[int, int] = {}
+    for place, array in enumerate(arguments):
+        if not isinstance(array, np.ndarray):
+            continue
+        if array.dtype.hasobject or not array.dtype.isnative or not array.itemsize:
+            raise BadInput(f"{kernel}: argument {place} must be of numbers in native order, got {array.dtype}")
+        if sizes[place] != POINTER_BYTES:
+            raise BadInput(f"argument {place} has {sizes[place]} bytes in the signature, an array takes 8")
+        if not array.flags.writeable or not array.flags.c_contiguous:
+            raise BadInput(f"{kernel}: argument {place} must be a writeable array in C order")
+        other = next((other for other, second in held.items() if np.shares_memory(array, second)), place)
+        if other != place and (array.ctypes.data, array.nbytes) != (held[other].ctypes.data, held[other].nbytes):
+            raise BadInput(f"{kernel}: arguments {other} and {place} share memory; give each its own array")
+        owners[place] = other
+        held.setdefault(other, array)
+    return held, owners
 
 
 def _extent(name: str, value: GridExtent) -> Dim:
