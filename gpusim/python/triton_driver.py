@@ -24,7 +24,7 @@ FIRST_TARGET: Final = 80
 LAST_TARGET: Final = 90
 """Highest compute capability whose machine code is executed."""
 
-MOST_EXECUTED: Final = 89
+LATEST_INSTRUCTIONS: Final = 89
 """
 Compute capability whose instructions Triton uses on a later one.
 
@@ -88,7 +88,7 @@ class TritonDriver:
     @property
     def options(self) -> dict[str, str]:
         """Compiler options of every launch on the machine."""
-        return {"arch": f"sm{MOST_EXECUTED}"} if self.machine.compute_capability >= LAST_TARGET else {}
+        return {"arch": f"sm{LATEST_INSTRUCTIONS}"} if self.machine.compute_capability >= LAST_TARGET else {}
 
     @contextmanager
     def active(self) -> Iterator[None]:
