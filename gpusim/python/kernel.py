@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusim.arguments import flag, text, whole_number
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, Unsupported
 from gpusim.execute.by_line import LineCounts, counts_by_line
 from gpusim.execute.checks.memory import MemoryFindings, SharedRace, UnwrittenRead
 from gpusim.execute.conflicts import ConflictExample, conflict_lines
@@ -137,7 +137,10 @@ class KernelRun:
         return self.counts.total("sectors")
 
     def __str__(self) -> str:
-        time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
+        try:
+            time = f"{self.kernel} on {self.machine}: {self.cycles} cycles ({self.time_us:.1f} us)"
+        except Unsupported as error:
+            time = str(error)
         work = f"{self.issues} warp instructions, {self.wavefronts} wavefronts ({self.conflicts} of bank conflicts)"
         summary = f"{time}, {work}, {self.sectors} sectors"
         found = [*str(self.findings).splitlines(), *conflict_lines(self.conflict_examples)]

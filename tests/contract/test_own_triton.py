@@ -35,6 +35,16 @@ def test_a_triton_function_writes_what_numpy_says(case, target):
     assert run.counts.executed == set(range(int(np.prod(case.grid))))
 
 
+@pytest.mark.compiled
+def test_a_run_whose_time_is_not_simulated_says_so_and_has_its_counts():
+    (case,) = (one for one in TRITON_CASES if one.function == "product64")
+
+    said = str(executed(case, 80))
+
+    assert said.startswith("product64: the time of an instruction is not simulated: DMMA has no pipe in the model")
+    assert "DMMA.884" in said.partition("SASS")[2]
+
+
 @pytest.mark.parametrize("case", [one for one in TRITON_CASES if one.function in FEW], ids=FEW)
 def test_the_interpreted_core_does_too(case):
     with asked_for("interpreted"):
