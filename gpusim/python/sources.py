@@ -1,4 +1,4 @@
-"""The sources of ``gpusim.kernel``: CUDA C++, PTX, machine code, and CuPy's raw kernels, each made machine code."""
+"""Turns the sources of ``gpusim.kernel`` into machine code: CUDA C++, PTX, cubins, and raw kernels of CuPy."""
 
 import hashlib
 import re
@@ -117,7 +117,11 @@ TYPE_CODES = {
 
 
 def _mangled(entry: str) -> str:
-    """Return the part of the symbol of a template's instance that its name and first types make: "6filterIf"."""
+    """
+    Return the beginning of an instance's symbol: the template's name, then the codes of its first types.
+
+    That of "filter<float, 8>" is "6filterIf": the code of a value depends on its parameter's type, which is not known.
+    """
     template, _, arguments = entry.partition("<")
     name = "".join(f"{len(one)}{one}" for one in template.strip().split("::") if one)
     codes = [TYPE_CODES.get(one.strip(), "") for one in arguments.rpartition(">")[0].split(",")]

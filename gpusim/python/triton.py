@@ -136,7 +136,7 @@ def triton(function: Any, *, machine: str | Path = "h200", types: Mapping[str, s
 
 def _apart(function: Any, config: object, driver: TritonDriver) -> Any:
     """
-    Return a function whose autotuner measures on a driver, and leaves the one of the user as it is.
+    Return a copy of a function whose autotuner measures simulated cycles. The user's function stays as it is.
 
     Raises:
         BadInput: A configuration is given for a function that has none.
@@ -160,7 +160,7 @@ def _apart(function: Any, config: object, driver: TritonDriver) -> Any:
 
 
 def _tell(function: Any, apart: Any) -> None:
-    """Tell the autotuner of the user which configuration was taken, as Triton does, and the cycles of each."""
+    """Store the chosen configuration and the cycles of each in the user's autotuner, as Triton does."""
     while hasattr(function, "configs") or hasattr(function, "values"):
         for name in ("best_config", "configs_timings"):
             if hasattr(apart, name):
@@ -169,7 +169,7 @@ def _tell(function: Any, apart: Any) -> None:
 
 
 def _refused(function: Any, error: Exception) -> GpusimError:
-    """Return an error of Triton as one of gpusim."""
+    """Return an error of Triton as an error of gpusim."""
     name, said = function.fn.__name__, error
     while isinstance(said.__cause__, Exception):
         said = said.__cause__

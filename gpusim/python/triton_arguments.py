@@ -1,4 +1,4 @@
-"""Arguments of a Triton kernel: numpy arrays as Triton wants tensors, and the values of a launch's parameters."""
+"""Arguments of a Triton kernel: arrays as tensors for Triton, and the values of a launch's parameters."""
 
 import importlib
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpusim.errors import BadInput, Unsupported
 
 CONSTANT = "constexpr"
-"""Type of an argument that is compiled in."""
+"""Type of an argument whose value is compiled into the code."""
 
 BITS_AS = {"bf16": 16, "fp8e5": 8, "fp8e4nv": 8, "fp8e4b15": 8}
 """Triton's names of the types that numpy lacks, and their bits; an array of integers holds such elements."""
@@ -40,7 +40,7 @@ class TritonArray:
         return len(self.array)
 
     def data_ptr(self) -> int:
-        """Return an address of the alignment that every array has in global memory."""
+        """Return an address that is aligned as every array in global memory is."""
         return 0
 
     def zero_(self) -> None:
@@ -90,7 +90,7 @@ def as_triton(name: str, value: Any, element_type: str | None = None) -> Any:
 
 
 def _of_tensor(name: str, tensor: Any) -> npt.NDArray[Any]:
-    """Return the elements of a tensor as an array on the same memory; those of a type that numpy lacks as integers."""
+    """Return an array that shares a tensor's memory. Elements of a type that numpy lacks become integers."""
     if tensor.device.type != "cpu":
         raise BadInput(f"{name} must be a tensor in host memory, got one on {tensor.device}")
     held = tensor.detach()
@@ -129,5 +129,5 @@ def _parameter(kind: str, value: Any, *, copied: bool) -> Any:
 
 
 def _in_c_order(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return an array that has no gaps with its axes in the order of memory: the same bytes, in C order."""
+    """Return a C-ordered view of an array without gaps: its axes sorted by their strides."""
     return array.transpose(np.argsort([-abs(stride) for stride in array.strides], kind="stable"))

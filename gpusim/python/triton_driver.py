@@ -1,5 +1,5 @@
 """
-A simulated GPU as Triton's driver, so that Triton itself binds arguments, specialises, compiles, tunes and launches.
+Presents a simulated GPU to Triton as its driver, so that Triton binds, specialises, compiles, tunes and launches.
 
 Triton asks its active driver for the device's target and limits, and for the launcher of a compiled kernel.
 """
@@ -26,14 +26,14 @@ LAST_TARGET: Final = 90
 
 LATEST_INSTRUCTIONS: Final = 89
 """
-Compute capability whose instructions Triton uses on a later one.
+Latest compute capability whose instructions Triton may emit.
 
-By itself Triton uses wgmma and TMA on sm_90, which are not executed. The instructions of sm_89, such as mma.sync, are
-assembled for sm_90 in their place.
+For sm_90 Triton emits wgmma and TMA by default, which are not executed. So it is told to emit instructions of sm_89,
+such as mma.sync; ptxas assembles them for sm_90.
 """
 
 _ONE_AT_A_TIME = RLock()
-"""Triton has one active driver."""
+"""Held while a driver is active: a process has one active driver of Triton."""
 
 
 def import_triton() -> Any:
@@ -92,7 +92,7 @@ class TritonDriver:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Be Triton's driver for a while."""
+        """Make this the active driver of Triton within a block."""
         config = importlib.import_module("triton.runtime.driver").driver
         with _ONE_AT_A_TIME:
             before = config._active  # noqa: SLF001 # reset_active looks for a GPU, and fails where there is none
@@ -108,11 +108,11 @@ class TritonDriver:
         return target("cuda", self.machine.compute_capability, WARP_SIZE)
 
     def get_current_device(self) -> Machine:
-        """Return that for which Triton keeps compiled kernels."""
+        """Return the machine, which is the key of the kernels that Triton has compiled."""
         return self.machine
 
     def get_current_stream(self, _device: object) -> "TritonDriver":
-        """Return what Triton hands to a launcher: this object."""
+        """Return the stream that Triton passes to a launcher: this driver."""
         return self
 
     def get_device_properties(self, _device: object) -> dict[str, int]:
@@ -122,12 +122,12 @@ class TritonDriver:
     def load_binary(
         self, name: str, data: bytes, _shared: int, _device: object
     ) -> tuple[None, ReadyKernel, int, int, int]:
-        """Return no module, the kernel, its registers, its spills, and the most threads of a CTA."""
+        """Return a kernel as Triton's module (none), function, registers, spills, and most threads of a CTA."""
         kernel = ready_kernel(data, name, f"Triton's {name}", self.machine)
         return None, kernel, kernel.cubin.registers, 0, self.machine.limits.threads_per_cta
 
     def trial(self, launch: Callable[[], None]) -> KernelRun:
-        """Execute a launch of an autotuner, which leaves arrays as they are, and return what it did."""
+        """Execute a launch for an autotuner on copies of its arrays, and return the run."""
         self._tuning = True
         try:
             launch()
@@ -137,7 +137,7 @@ class TritonDriver:
 
 
 class TritonLauncher:
-    """What Triton calls to launch a compiled kernel."""
+    """Launches a compiled kernel when Triton calls it."""
 
     def __init__(self, source: Any, metadata: Any) -> None:
         self._types = tuple(source.signature.values())
