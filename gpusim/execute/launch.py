@@ -182,7 +182,3 @@ def special_words(launch: KernelLaunch) -> WordArray:
         for name, value in values.items():
             words[warp, SPECIALS.index(name)] = value
     return words
-
-
-CTAID_ROW = SPECIALS.index("SR_CTAID.X")
-"""Row of the first of the three registers that differ from CTA to CTA."""

@@ -15,7 +15,6 @@ from gpusim.execute.core.source import CTA
 from gpusim.execute.image import Image
 from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import (
-    CTAID_ROW,
     KernelLaunch,
     constant_bank,
     function_at,
@@ -31,7 +30,7 @@ from gpusim.execute.rows_memory import MEMORY_ROWS
 from gpusim.execute.slices import slice_of
 from gpusim.lower.sass.cubin import Cubin
 from gpusim.lower.sass.decode import Sass
-from gpusim.lower.sass.operands import PT, Register
+from gpusim.lower.sass.operands import Register
 from gpusim.lower.stream import INSTRUCTION_BYTES
 from gpusim.units import WARP_SIZE
 
@@ -145,21 +144,19 @@ class KernelExecution:
         file[size:] = np.repeat(np.array(words, dtype=np.uint32), WARP_SIZE)
         self._registers = file[:size].reshape(warps, -1, WARP_SIZE)
         self._registers[:, SPECIAL_ROW:] = special_words(launch)
-        self._predicates = np.zeros((warps, core.PREDICATE_ROWS), dtype=np.uint32)
+        predicates = np.zeros(warps * core.PREDICATE_ROWS, dtype=np.uint32)
         self._state = np.zeros(warps * core.STATE_WORDS, dtype=np.int64)
         stack = stack_of(self.cubin)
-        self._shared = np.zeros(max(self.cubin.shared_bytes + launch.shared_bytes, 1), dtype=np.uint8)
+        shared = np.zeros(max(self.cubin.shared_bytes + launch.shared_bytes, 1), dtype=np.uint8)
         local = np.zeros(warps * WARP_SIZE * stack, dtype=np.uint8)
-        memory = module.CtaMemory(self.image.contents, self.image.table, self._shared, local, stack)
+        memory = module.CtaMemory(self.image.contents, self.image.table, shared, local, stack)
         memory.take(np.zeros(2 * WARP_SIZE, dtype=np.int64))
         self._steps = np.zeros(STEPS_AT_ONCE if self.keeps else 1, dtype=np.int64)
         self._warps = np.zeros_like(self._steps)
         self._accesses = np.zeros((ACCESSES_AT_ONCE if self.keeps else 3, core.ADDRESS_ROW), dtype=np.int64)
         scratch = np.zeros(core.SCRATCH_WORDS + core.MATRIX_WORDS, dtype=np.uint32)
         self._cta = module.Cta(
-            module.WarpRegisters(
-                self.rows if self.slice is None else self.slice.rows, file, self._predicates.reshape(-1), scratch
-            ),
+            module.WarpRegisters(self.rows if self.slice is None else self.slice.rows, file, predicates, scratch),
             memory,
             module.Convergence(self._state),
             module.Trace(self._steps, self._warps, self._accesses.reshape(-1), keeps=self.keeps),
@@ -186,14 +183,8 @@ class KernelExecution:
 
     def run_cta(self, number: int) -> Iterator[ExecutedSteps]:
         """Execute one CTA; see ``run``."""
-        self._registers[:, : self.cubin.registers] = 0
-        for axis, value in enumerate(self.launch.ctaid(number)):
-            self._registers[:, SPECIAL_ROW + CTAID_ROW + axis] = value
-        self._predicates[:] = 0
-        self._predicates[:, PT :: PT + 1] = core.ALL
-        self._shared[:] = 0
         one = self._cta
-        one.begin(self.launch.threads)
+        one.begin(self.launch.threads, self.cubin.registers, *self.launch.ctaid(number))
         most = LONGEST_CTA if self.limit is None else self.limit - self.executed
         turn = min(TURN, max(most // self.launch.warps, 1))
         while True:

@@ -15,6 +15,9 @@ REGISTERS, UNIFORM_REGISTERS, SPECIAL_REGISTERS = 256, 64, 32
 FILE_WORDS = (REGISTERS + UNIFORM_REGISTERS + SPECIAL_REGISTERS) * WARP_SIZE
 """Words of a warp's register file; a uniform register has its value in all lanes."""
 
+CTAID_ROW = REGISTERS + UNIFORM_REGISTERS + 4
+"""Row of the first of the three special registers that differ from CTA to CTA."""
+
 PREDICATE_ROWS = 16
 """Predicates of a warp, as masks of lanes: P0 to P6 and PT, then UP0 to UP6 and UPT."""
 

@@ -254,8 +254,8 @@ def leave(c: Convergence, at: int, lanes: int) -> int:
 
 
 def start(c: Convergence, lanes: int) -> None:
-    """Put the chosen warp to its first instruction with some lanes."""
-    for word in range(STATE_WORDS):
+    """Put the chosen warp to its first instruction with some lanes. It has no groups, so their words may be old."""
+    for word in range(WAITING_GROUPS):
         c.state[c.first + word] = 0
     c.state[c.first + ACTIVE] = lanes
     c.state[c.first + ALIVE] = lanes

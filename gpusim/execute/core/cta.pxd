@@ -16,7 +16,7 @@ cdef class Cta:
     cdef object held
     cdef long long* barriers
     cdef public long long instructions, warps, warp, at, fault
-    cpdef void begin(self, long long threads)
+    cpdef void begin(self, long long threads, long long registers, long long x, long long y, long long z)
     cpdef long long run(self, long long turn)
 
 cdef long long finished(Cta x) noexcept

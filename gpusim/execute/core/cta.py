@@ -24,6 +24,7 @@ from gpusim.execute.core.constants import (
     CONVERGE,
     CONVERGENCE,
     COPY,
+    CTAID_ROW,
     D_HIGH,
     EXIT_LANES,
     EXITED,
@@ -80,8 +81,8 @@ from gpusim.execute.core.halves import half_operation
 from gpusim.execute.core.integers import integer_operation
 from gpusim.execute.core.lanes import lane_operation
 from gpusim.execute.core.matrices import matrix_operation
-from gpusim.execute.core.memory import CtaMemory, copy, load, load_constant, load_matrix, store_lanes
-from gpusim.execute.core.registers import WarpRegisters, place_of, set_predicate, store, store_high, tested
+from gpusim.execute.core.memory import CtaMemory, clear_shared, copy, load, load_constant, load_matrix, store_lanes
+from gpusim.execute.core.registers import WarpRegisters, fill, place_of, reset, set_predicate, store, store_high, tested
 from gpusim.execute.core.trace import Trace, full, note, note_addresses
 from gpusim.execute.core.words import integers_of, low32, low64, signed32, signed64
 from gpusim.units import WARP_SIZE
@@ -127,11 +128,24 @@ class Cta:
         self.instructions, self.warps = instructions, warps
         self.warp, self.at, self.fault = 0, 0, NO_FAULT
 
-    def begin(self, threads: int) -> None:
-        """Put all warps to the kernel's first instruction, with the lanes that are threads of the CTA."""
+    def begin(self, threads: int, registers: int, x: int, y: int, z: int) -> None:
+        """
+        Put all warps to the kernel's first instruction, with zeros in registers and shared memory.
+
+        Args:
+            threads: Threads of the CTA.
+            registers: Registers of a thread.
+            x, y, z: blockIdx.
+        """
+        clear_shared(self.m)
         for warp in range(self.warps):
             self.c.choose(warp)
+            self.r.choose(warp)
             start(self.c, signed64((low64(1) << min(WARP_SIZE, threads - warp * WARP_SIZE)) - 1))
+            reset(self.r, registers)
+            fill(self.r, CTAID_ROW, x)
+            fill(self.r, CTAID_ROW + 1, y)
+            fill(self.r, CTAID_ROW + 2, z)
         for number in range(BARRIERS):
             place = 3 * number
             self.barriers[place], self.barriers[place + 1], self.barriers[place + 2] = 0, 0, UNREDUCED

@@ -15,6 +15,7 @@ cdef class CtaMemory:
     cdef public long long count, shared_size, stack, fault, fault_lane, fault_address, fault_space, last, warp, space, size
     cpdef void take(self, long long[::1] addresses)
 
+cdef void clear_shared(CtaMemory m) noexcept
 cdef long long wrong(CtaMemory m, long long fault, long long lane, long long address, long long space) noexcept
 cdef long long global_place(CtaMemory m, long long lane, long long address, long long size) noexcept
 cdef long long place_in(CtaMemory m, long long lane, long long address, long long size, long long space) noexcept

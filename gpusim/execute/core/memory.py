@@ -36,7 +36,7 @@ from gpusim.execute.core.constants import (
     X,
 )
 from gpusim.execute.core.registers import WarpRegisters, keep_row, place_of, tested
-from gpusim.execute.core.words import bytes_of, integers_of, low32, low64, signed64
+from gpusim.execute.core.words import bytes_of, integers_of, low32, low64, put_word, signed64, word_at
 from gpusim.units import WARP_SIZE
 
 if TYPE_CHECKING:
@@ -73,6 +73,12 @@ class CtaMemory:
         """Put the lanes' addresses into an array of twice ``WARP_SIZE`` integers."""
         self.held_addresses = addresses
         self.addresses = integers_of(addresses)
+
+
+def clear_shared(m: CtaMemory) -> None:
+    """Put zeros into shared memory."""
+    for byte in range(m.shared_size):
+        m.shared[byte] = 0
 
 
 def wrong(m: CtaMemory, fault: int, lane: int, address: int, space: int) -> int:
@@ -118,26 +124,21 @@ def place_in(m: CtaMemory, lane: int, address: int, size: int, space: int) -> in
 
 def read_word(m: CtaMemory, place: int, size: int) -> int:
     """Return up to four bytes of the space of the last place."""
-    word = low32(0)
-    for byte in range(size):
-        if m.space == GLOBAL_SPACE:
-            word |= low32(m.global_bytes[place + byte]) << 8 * byte
-        elif m.space == SHARED_SPACE:
-            word |= low32(m.shared[place + byte]) << 8 * byte
-        else:
-            word |= low32(m.local[place + byte]) << 8 * byte
-    return word
+    if m.space == GLOBAL_SPACE:
+        return word_at(m.global_bytes, place, size)
+    if m.space == SHARED_SPACE:
+        return word_at(m.shared, place, size)
+    return word_at(m.local, place, size)
 
 
 def write_word(m: CtaMemory, place: int, size: int, word: int) -> None:
     """Write up to four bytes to the space of the last place."""
-    for byte in range(size):
-        if m.space == GLOBAL_SPACE:
-            m.global_bytes[place + byte] = word >> 8 * byte & 255
-        elif m.space == SHARED_SPACE:
-            m.shared[place + byte] = word >> 8 * byte & 255
-        else:
-            m.local[place + byte] = word >> 8 * byte & 255
+    if m.space == GLOBAL_SPACE:
+        put_word(m.global_bytes, place, size, word)
+    elif m.space == SHARED_SPACE:
+        put_word(m.shared, place, size, word)
+    else:
+        put_word(m.local, place, size, word)
 
 
 def find_addresses(m: CtaMemory, r: WarpRegisters, row: int) -> None:

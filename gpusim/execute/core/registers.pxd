@@ -13,6 +13,8 @@ cdef class WarpRegisters:
     cdef public long long base, first, mask, constants, all
     cpdef void choose(self, long long warp) noexcept
 
+cdef void reset(WarpRegisters r, long long count) noexcept
+cdef void fill(WarpRegisters r, long long number, long long value) noexcept
 cdef long long place_of(WarpRegisters r, long long source) noexcept
 cdef void fetch(WarpRegisters r, long long row, long long source, long long place) noexcept
 cdef void fetch_high(WarpRegisters r, long long row, long long source, long long place) noexcept

@@ -17,9 +17,11 @@ from gpusim.execute.core.constants import (
     IS_UNIFORM,
     KEEPS,
     PREDICATE_ROWS,
+    REGISTERS,
     SCRATCH_WORDS,
     TO,
     TO_HIGH,
+    UNIFORM_REGISTERS,
     D,
     P,
     Q,
@@ -59,6 +61,26 @@ class WarpRegisters:
     def choose(self, warp: int) -> None:
         """Execute a warp from now on."""
         self.base, self.first = warp * FILE_WORDS, warp * PREDICATE_ROWS
+
+
+def reset(r: WarpRegisters, count: int) -> None:
+    """Put zeros into the registers of the kernel, the uniform ones and the predicates of the executing warp."""
+    for word in range(count * WARP_SIZE):
+        r.file[r.base + word] = 0
+    first = r.base + REGISTERS * WARP_SIZE
+    for word in range(UNIFORM_REGISTERS * WARP_SIZE):
+        r.file[first + word] = 0
+    for number in range(PREDICATE_ROWS):
+        r.predicates[r.first + number] = 0
+    # PT and UPT lie at the end of their halves.
+    r.predicates[r.first + PREDICATE_ROWS // 2 - 1] = low32(r.all)
+    r.predicates[r.first + PREDICATE_ROWS - 1] = low32(r.all)
+
+
+def fill(r: WarpRegisters, number: int, value: int) -> None:
+    """Put a number into all lanes of a register of the executing warp."""
+    for lane in range(WARP_SIZE):
+        r.file[r.base + number * WARP_SIZE + lane] = low32(value)
 
 
 def place_of(r: WarpRegisters, source: int) -> int:

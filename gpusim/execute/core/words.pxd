@@ -12,6 +12,12 @@ cdef extern from *:
     static inline double gpusim_as_double(unsigned long long bits) { double f; memcpy(&f, &bits, 8); return f; }
     static inline unsigned long long gpusim_double_bits(double f) {
         unsigned long long bits; if (f != f) return 0x7fffffffffffffffULL; memcpy(&bits, &f, 8); return bits; }
+    static inline unsigned int gpusim_word_at(const unsigned char* m, long long at, long long size) {
+        m += at; if (size == 4) return m[0] | m[1] << 8 | m[2] << 16 | (unsigned int)m[3] << 24;
+        return size == 2 ? m[0] | m[1] << 8 : m[0]; }
+    static inline void gpusim_put_word(unsigned char* m, long long at, long long size, unsigned int word) {
+        m += at; m[0] = (unsigned char)word; if (size > 1) m[1] = (unsigned char)(word >> 8);
+        if (size > 2) { m[2] = (unsigned char)(word >> 16); m[3] = (unsigned char)(word >> 24); } }
     static inline int gpusim_count_bits(unsigned int v) {
         v = v - ((v >> 1) & 0x55555555u); v = (v & 0x33333333u) + ((v >> 2) & 0x33333333u);
         return (int)((((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24); }
@@ -21,6 +27,8 @@ cdef extern from *:
     unsigned int float_bits "gpusim_float_bits"(float value) noexcept nogil
     double as_double "gpusim_as_double"(unsigned long long bits) noexcept nogil
     unsigned long long double_bits "gpusim_double_bits"(double value) noexcept nogil
+    unsigned int word_at "gpusim_word_at"(unsigned char* memory, long long place, long long size) noexcept nogil
+    void put_word "gpusim_put_word"(unsigned char* memory, long long place, long long size, unsigned int word) noexcept nogil
     int count_bits "gpusim_count_bits"(unsigned int value) noexcept nogil
     int highest_bit "gpusim_highest_bit"(unsigned int value) noexcept nogil
     float _fmaf "fmaf"(float a, float b, float c) noexcept nogil

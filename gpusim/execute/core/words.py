@@ -31,6 +31,16 @@ def bytes_of(array: Any) -> memoryview:
     return memoryview(array)
 
 
+def word_at(memory: memoryview, place: int, size: int) -> int:
+    """Return one, two or four bytes of memory, the lowest first."""
+    return int.from_bytes(memory[place : place + size], "little")
+
+
+def put_word(memory: memoryview, place: int, size: int, word: int) -> None:
+    """Write the low one, two or four bytes of a word to memory, the lowest first."""
+    memory[place : place + size] = (word & (1 << 8 * size) - 1).to_bytes(size, "little")
+
+
 def low32(value: int) -> int:
     """Return the low 32 bits, unsigned."""
     return value & 0xFFFFFFFF

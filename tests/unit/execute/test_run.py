@@ -8,8 +8,11 @@ from own.build import cubin_of
 
 from gpusim.errors import BadInput, CheckFailed
 from gpusim.execute import run
+from gpusim.execute.core import constants as core
 from gpusim.execute.image import image_of
 from gpusim.execute.launch import KernelLaunch
+from gpusim.execute.rows import SPECIAL_ROW
+from gpusim.execute.rows_control import SPECIALS
 from gpusim.execute.run import KernelExecution
 from gpusim.lower.sass.cubin import read_cubin
 
@@ -85,6 +88,10 @@ def test_a_launch_ends_at_its_limit():
 def test_a_launch_with_more_warps_than_its_limit_does_not_begin():
     with pytest.raises(CheckFailed, match=r"saxpy: the launch has 3 warps, and may execute 2 warp instructions"):
         list(saxpy(96, threads=96, limit=2).run())
+
+
+def test_the_row_of_a_ctas_number_is_that_of_its_special_register():
+    assert SPECIAL_ROW + SPECIALS.index("SR_CTAID.X") == core.CTAID_ROW
 
 
 def test_a_trace_that_is_full_is_read_and_goes_on():
