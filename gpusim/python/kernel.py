@@ -30,7 +30,7 @@ from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
 from gpusim.own.timed import OwnTime, TracedExecution
 from gpusim.python.numba_kernel import NumbaKernel, is_numba
-from gpusim.python.sources import machine_code
+from gpusim.python.sources import Defines, machine_code
 
 GridExtent: TypeAlias = int | Sequence[int]
 
@@ -193,6 +193,33 @@ class BoundKernel:
         every_cta = flag("check_every_cta", check_every_cta)
         if limit is not None:
             limit = whole_number("limit", limit, 1, LARGEST_LIMIT)
+        execution = self.execution(arguments, limit=limit)
+        held, _ = _arrays(self.cubin.kernel, arguments, [size for _, size in self.cubin.parameters])
+        counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
+        fresh = _uninitialised(uninitialised, [*held], execution.image)
+        watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
+        try:
+            count(counts, execution.rows, watch.watch(traced.run()))
+        finally:
+            for number, array in enumerate(held.values()):
+                array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
+            self.variables.keep(execution.image.module_bytes())
+        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
+
+    def execution(
+        self, arguments: Sequence[object], *, sliced: bool = False, limit: int | None = None
+    ) -> KernelExecution:
+        """
+        Return an execution that has not begun, whose global memory has a copy of each array.
+
+        Args:
+            arguments: Arrays and numbers, as for a call.
+            sliced: Only what reaches an address, a predicate or a branch is executed, for time alone.
+            limit: Warp instructions after which the launch is stopped; None for 2^28 of each CTA.
+
+        Raises:
+            BadInput: The arguments are not those of the signature, or an array cannot be written back.
+        """
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
@@ -206,17 +233,9 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        execution = KernelExecution(cubin, self.launch, values, image, keeps=True, source=self.source, limit=limit)
-        counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
-        fresh = _uninitialised(uninitialised, [*held], image)
-        watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
-        try:
-            count(counts, execution.rows, watch.watch(traced.run()))
-        finally:
-            for number, array in enumerate(held.values()):
-                array[...] = image.bytes_of(number).view(array.dtype).reshape(array.shape)
-            self.variables.keep(image.module_bytes())
-        return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
+        return KernelExecution(
+            cubin, self.launch, values, image, keeps=True, sliced=sliced, source=self.source, limit=limit
+        )
 
 
 def _uninitialised(places: object, arrays: Sequence[int], image: Image) -> list[Allocation]:
@@ -270,14 +289,20 @@ class ReadyKernel:
 
 
 @overload
-def kernel(source: str | Path, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel: ...
+def kernel(
+    source: str | Path, entry: str = "", *, machine: str | Path = "h200", defines: Defines | None = None
+) -> ReadyKernel: ...
 
 
 @overload
-def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel | NumbaKernel: ...
+def kernel(
+    source: object, entry: str = "", *, machine: str | Path = "h200", defines: Defines | None = None
+) -> ReadyKernel | NumbaKernel: ...
 
 
-def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> ReadyKernel | NumbaKernel:
+def kernel(
+    source: object, entry: str = "", *, machine: str | Path = "h200", defines: Defines | None = None
+) -> ReadyKernel | NumbaKernel:
     """
     Return a kernel of one's own, to be executed without a GPU.
 
@@ -288,12 +313,13 @@ def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> 
         entry: Name of the kernel, or a part of it that no other kernel's name has; "" if there is one kernel. An
             instance of a template has its arguments: "scale<float, 3>".
         machine: Machine whose target it is compiled for: a name, or a machine file.
+        defines: Macros of a source (.cu) and their values, as the compiler's ``-D``.
 
     Returns:
         A ``ReadyKernel``; for a function of Numba, a kernel that is compiled as it is launched.
 
     Raises:
-        BadInput: There is no such kernel, or the machine code is of another target.
+        BadInput: There is no such kernel, the machine code is of another target, or the source can take no macro.
         CannotRun: The file cannot be read, or no compiler is installed, or it rejects the source.
 
     >>> import numpy as np
@@ -304,8 +330,10 @@ def kernel(source: object, entry: str = "", *, machine: str | Path = "h200") -> 
     entry, chosen = text("entry", entry), load_machine(machine)
     folder = Path(source).parent if isinstance(source, str | Path) else None
     if is_numba(source):
+        if defines:
+            raise BadInput("defines are macros of a source (.cu), and a function of Numba has none")
         return NumbaKernel(source, chosen, lambda file, name: _called(name, _ready(file, entry, chosen, folder)))
-    file, name = machine_code(source, entry, chosen.compute_capability)
+    file, name = machine_code(source, entry, chosen.compute_capability, defines)
     return _ready(file, name, chosen, folder)
 
 

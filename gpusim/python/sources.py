@@ -2,13 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from gpusim.arguments import path
+import numpy as np
+
+from gpusim.arguments import path, refusal
 from gpusim.cuda.assembler import assemble
 from gpusim.cuda.compiler import cache_folder, compile_cubin, find_compiler, keep
 from gpusim.cuda.specialise import Specialisation
@@ -21,7 +23,11 @@ CUPY_OPTIONS = ("-ftz=true",)
 """What CuPy adds to the options of a raw kernel."""
 
 
-def machine_code(source: object, entry: str, target: int) -> tuple[Path, str]:
+Defines: TypeAlias = Mapping[str, str | float]
+"""Macros of a source and their values."""
+
+
+def machine_code(source: object, entry: str, target: int, defines: Defines | None = None) -> tuple[Path, str]:
     """
     Return a file of machine code, and the kernel's name in it or a part of that.
 
@@ -29,19 +35,40 @@ def machine_code(source: object, entry: str, target: int) -> tuple[Path, str]:
         source: A file, or a raw kernel or module of CuPy.
         entry: Name of the kernel as the user knows it, "" for the only one.
         target: Compute capability as 10 * major + minor.
+        defines: Macros of a source (.cu).
 
     Raises:
-        BadInput: The source is of no known kind.
+        BadInput: The source is of no known kind, or can take no macro.
         CannotRun: The file cannot be read, or no compiler is installed, or it rejects the source.
     """
+    macros = macro_options({} if defines is None else defines)
+    if macros and not (isinstance(source, str | Path) and Path(source).suffix == ".cu"):
+        raise BadInput(f"defines are macros of a source (.cu), and {source} is none")
     if type(source).__module__.partition(".")[0] in ("cupy", "cupyx"):
         return _of_cupy(source, entry, target)
     file = path("source", source)
     if file.suffix == ".cu":
-        return _compiled(file, entry, target, OPTIONS)
+        return _compiled(file, entry, target, (*OPTIONS, *macros))
     if file.suffix == ".ptx":
         return assemble(_read(file), str(file), target), entry
     return file, entry
+
+
+def macro_options(defines: object) -> tuple[str, ...]:
+    """
+    Return the compiler's options that define macros.
+
+    Raises:
+        BadInput: These are not macros: a name that is not one of C++, or a value that is no number or text.
+    """
+    if not isinstance(defines, Mapping):
+        raise refusal("defines", "a table of macros and their values", defines)
+    for name, value in defines.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise refusal("every macro of defines", "a name of C++", name)
+        if not isinstance(value, str | int | float | np.number):
+            raise refusal(f"defines.{name}", "a number or text", value)
+    return tuple(f"-D{name}={int(value) if isinstance(value, bool) else value}" for name, value in defines.items())
 
 
 def _of_cupy(raw: Any, entry: str, target: int) -> tuple[Path, str]:

@@ -79,7 +79,7 @@ RIGHT = {
             "base": 0,
         },
     ),
-    "kernel": ((), {"source": CUBIN, "entry": "exchange", "machine": "a100"}),
+    "kernel": ((), {"source": CUBIN, "entry": "exchange", "machine": "a100", "defines": None}),
     "load": ((), {"source": DATA, "overrides": ()}),
     "load_machine": ((), {"name_or_path": "h200"}),
     "machine_names": ((), {}),

@@ -8,6 +8,8 @@ from own.build import cubin_of
 
 import gpusim
 from gpusim.errors import BadInput, CannotRun, CheckFailed, Unsupported
+from gpusim.own.timed import TracedExecution
+from gpusim.python.sources import macro_options
 
 SIDE = 64
 DATA = Path(__file__).parent / "data"
@@ -317,3 +319,36 @@ def test_machine_code_of_another_target_is_refused(tmp_path):
 def test_a_source_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CannotRun, match=r"none\.cu: no such file"):
         gpusim.kernel(tmp_path / "none.cu", "k")
+
+
+def test_a_slice_leaves_arrays_as_they_are_and_takes_the_same_time(kernel):
+    x, y = np.ones(1000, dtype=np.float32), np.ones(1000, dtype=np.float32)
+    saxpy = kernel("saxpy")[8, 128]
+
+    traced = TracedExecution(saxpy.execution((x, y, 2.0, 1000), sliced=True), saxpy.machine)
+    for _ in traced.run():
+        pass
+
+    assert (y == 1).all()
+    time, whole = traced.time(), saxpy(x, y, 2.0, 1000).time
+    assert (time.cycles, time.stalls) == (whole.cycles, whole.stalls)
+
+
+def test_macros_become_options_of_the_compiler():
+    assert macro_options({"TILE": 32, "T": "float", "FAST": True}) == ("-DTILE=32", "-DT=float", "-DFAST=1")
+
+
+@pytest.mark.parametrize(
+    ("defines", "message"),
+    [
+        ({"A B": 1}, "every macro of defines must be a name of C++, got 'A B'"),
+        ({"A": [1]}, "defines.A must be a number or text, got [1]"),
+        (["A=1"], "defines must be a table of macros and their values, got ['A=1']"),
+        ({"A": 1}, f"defines are macros of a source (.cu), and {DATA / 'odd.cubin'} is none"),
+    ],
+)
+def test_macros_that_are_none_are_refused(defines, message):
+    with pytest.raises(BadInput) as refused:
+        gpusim.kernel(DATA / "odd.cubin", "exchange", machine="a100", defines=defines)
+
+    assert str(refused.value) == message
