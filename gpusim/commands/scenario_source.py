@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpusim.errors import BadInput, printable
-from gpusim.families.registry import load_gemm_scenario, named_scenario
+from gpusim.families.registry import load_gemm_scenario, load_question, named_scenario
 from gpusim.machine.text_file import STANDARD_INPUT
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
+from gpusim.scenario.own_kernel import KernelQuestion
 from gpusim.verbs.load import is_kernel_name, load
 
 
@@ -55,6 +56,11 @@ def read_scenario(text: str, overrides: tuple[str, ...]) -> GemmScenario:
 def read_any_scenario(text: str, overrides: tuple[str, ...]) -> Scenario:
     """Read a scenario of any family; arguments and errors are those of ``read_scenario``."""
     return load(text, overrides)
+
+
+def read_question(text: str, overrides: tuple[str, ...]) -> Scenario | KernelQuestion:
+    """Read a scenario of any family, or of a kernel of the user's own; errors are those of ``read_scenario``."""
+    return load(text, overrides) if is_kernel_name(text) else load_question(find_scenario(text), overrides)
 
 
 def scenario_name(text: str) -> str:

@@ -14,6 +14,7 @@ from gpusim.scenario import read
 from gpusim.scenario.cutlass_name import parse_name
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
+from gpusim.scenario.own_kernel import KernelQuestion, own_question
 from gpusim.scenario.read import Kind, Text
 from gpusim.scenario.text import Origin
 
@@ -50,6 +51,12 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
             what was found, file and key, and the ``--set`` that gave it.
     """
     return read.parse(read.read_text(path, overrides), kinds())
+
+
+def load_question(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | KernelQuestion:
+    """Read a scenario of any family, or of a kernel of the user's own; the rest is as in ``load_scenario``."""
+    text = read.read_text(path, overrides)
+    return own_question(text) if text.is_own else read.parse(text, kinds())
 
 
 def load_gemm_scenario(path: str | Path, overrides: Iterable[str] = ()) -> GemmScenario:

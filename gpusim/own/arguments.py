@@ -16,11 +16,11 @@ from gpusim.errors import BadInput, nearest
 OwnArgument: TypeAlias = npt.NDArray[Any] | np.generic | int | float
 """What ``gpusim.kernel`` takes as an argument."""
 
-BF16: Final = "bf16"
+_BF16: Final = "bf16"
 
 ARGUMENT_TYPES: Final[dict[str, np.dtype[Any]]] = {
     **{f"f{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
-    BF16: np.dtype(np.uint16),
+    _BF16: np.dtype(np.uint16),
     **{f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
     **{f"u{bits}": np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64)},
 }
@@ -90,7 +90,7 @@ def _array(where: str, text: str, found: re.Match[str], place: int) -> npt.NDArr
     shape = [int(part) for part in extents]
     if maker == "zeros":
         return np.zeros(shape, dtype=dtype)
-    rational = dtype.kind == "f" or found["type"] == BF16
+    rational = dtype.kind == "f" or found["type"] == _BF16
     values: npt.NDArray[Any]
     if maker == "random":
         generator = np.random.default_rng([int(seed or 0), place])
@@ -101,7 +101,7 @@ def _array(where: str, text: str, found: re.Match[str], place: int) -> npt.NDArr
         )
     else:
         values = np.ones(shape) if maker == "ones" else np.arange(np.prod(shape)).reshape(shape)
-    return _bf16(values) if found["type"] == BF16 else values.astype(dtype)
+    return _bf16(values) if found["type"] == _BF16 else values.astype(dtype)
 
 
 def _bf16(values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
@@ -113,7 +113,7 @@ def _bf16(values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
 def _typed(where: str, text: str, name: str, number: str) -> np.generic:
     dtype = _type(where, text, name)
     try:
-        if name == BF16:
+        if name == _BF16:
             return np.uint16(_bf16(np.array([float(number)]))[0])
         value = float(number) if dtype.kind == "f" else int(number)
         made: np.generic = dtype.type(value)

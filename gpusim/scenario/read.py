@@ -33,6 +33,12 @@ _RULES = {
 }
 
 
+OWN_KIND = "kernel"
+"""Value of ``kind`` in a scenario of a kernel of the user's own; other scenarios have ``problem.kind``."""
+
+OWN_COMMANDS = "gpusim run, compare, explain and sweep"
+"""The commands that take such a scenario."""
+
 _OF_MACHINE = "machine."
 """Prefix of a setting's key that overrides a figure of the machine."""
 
@@ -98,6 +104,11 @@ class Text:
         """Value at ``problem.kind``; None if there is none."""
         problem = self.data.get("problem")
         return problem.get("kind") if isinstance(problem, Mapping) else None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a scenario of a kernel of the user's own (``own_kernel``)."""
+        return "kind" in self.data
 
 
 def read_text(path: str | Path, overrides: Iterable[str] = ()) -> Text:
@@ -187,6 +198,11 @@ def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
             ``--set`` that gave it.
     """
     kind = next((one for one in kinds if one.name == text.kind), kinds[0])
+    if text.is_own:
+        raise BadInput(
+            f'{text.origin.file} is a scenario of a kernel of your own (kind = "{OWN_KIND}"),'
+            f" which only {OWN_COMMANDS} take"
+        )
     if isinstance(text.data.get("problem"), Mapping) and kind.name != text.kind:
         *others, last = (f'"{one.name}"' for one in kinds)
         allowed = f"{', '.join(others)} or {last}" if others else last
@@ -197,7 +213,7 @@ def parse(text: Text, kinds: Sequence[Kind], note: str = "") -> Scenario:
     except ValidationError as error:
         raise _first_refusal(error, text, model) from error
     tables = {name: getattr(read, name) for name in model.model_fields}
-    name, machine = _machine(tables["machine"], text)
+    name, machine = machine_of(tables["machine"], text)
     scenario = kind.scenario(**tables | {"machine": name})
     kind.check(scenario, machine, text.origin)
     scenario.read_as(Reading(text.name, kind.reread))
@@ -226,7 +242,7 @@ def schema(kinds: Sequence[Kind]) -> dict[str, Any]:
     }
 
 
-def _machine(name: str, text: Text) -> tuple[str, Machine]:
+def machine_of(name: str, text: Text) -> tuple[str, Machine]:
     """
     Return the machine, and its name in the scenario: a shipped name, or the full path of its file, with overridden
     figures.
