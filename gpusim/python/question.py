@@ -1,0 +1,173 @@
+"""Answers a scenario of a kernel of the user's own: makes its arguments, executes it, and simulates its time."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusim.arrays import BoolArray, IntArray
+from gpusim.errors import BadInput
+from gpusim.execute.core import constants as core
+from gpusim.execute.counts import KernelCounts, count, empty_counts
+from gpusim.execute.run import KernelExecution
+from gpusim.execute.slices import slice_of
+from gpusim.own.arguments import OwnArgument, read_argument
+from gpusim.own.timed import OwnTime, TracedExecution
+from gpusim.python.kernel import BoundKernel, kernel
+from gpusim.results.kernel_result import KernelData, KernelResult, KernelRow, ranked, validation_of
+from gpusim.results.provenance import provenance
+from gpusim.results.result import Cycles
+from gpusim.scenario.own_kernel import KernelQuestion
+from gpusim.sim.pace import Progress, silent
+from gpusim.sim.stall_reasons import REASONS
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAnswer:
+    """
+    What a launch does.
+
+    Attributes:
+        result: Time and counts.
+        arrays: The arrays among the arguments, by name. They have what the kernel wrote if it was executed in full.
+    """
+
+    result: KernelResult
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+
+def answer(question: KernelQuestion, *, full: bool = False, progress: Progress = silent) -> KernelAnswer:
+    """
+    Execute a launch and simulate its time.
+
+    Args:
+        question: The kernel, its launch and its arguments.
+        full: Execute every instruction, so that arrays have what the kernel writes; otherwise only the slice that
+            decides path and accesses, which takes the same time on the machine.
+        progress: Called with a line every few seconds.
+
+    Raises:
+        BadInput: There is no such kernel, or the arguments are not those of its signature.
+        CannotRun: The file cannot be compiled.
+        CheckFailed: An access is out of bounds or misaligned, or warps wait for ever.
+        Unsupported: An instruction that is reached is not executed, or its time is not simulated.
+    """
+    started = time.perf_counter()
+    bound = launch_of(question)
+    named = arguments_of(question, bound)
+    values = list(named.values())
+    if full:
+        ran = bound(*values)
+        execution, counts, timed = ran.traced.execution, ran.counts, ran.traced.time(progress)
+    else:
+        execution = bound.execution(values, sliced=True)
+        counts, traced = empty_counts(execution.code), TracedExecution(execution, bound.machine)
+        count(counts, execution.rows, traced.run())
+        timed = traced.time(progress)
+    result = _result(question, bound, execution, counts, timed)
+    result = replace(result, data=replace(result.data, seconds=time.perf_counter() - started))
+    arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    return KernelAnswer(result, arrays)
+
+
+def launch_of(question: KernelQuestion) -> BoundKernel:
+    """Return the kernel of a question with its grid and block; errors are those of ``answer``."""
+    ready = kernel(question.file, question.entry, machine=question.machine, defines=question.defines or None)
+    return ready[question.grid, question.block, question.shared_bytes]
+
+
+def arguments_of(question: KernelQuestion, bound: BoundKernel) -> dict[str, OwnArgument]:
+    """
+    Return the arguments of a question by name.
+
+    Raises:
+        BadInput: One of them is no argument, or they are not as many as the signature has.
+    """
+    wanted, given = len(bound.cubin.parameters), list(question.arguments)
+    if wanted != len(given):
+        names = f" ({', '.join(given)})" if given else ""
+        raise BadInput(
+            f"{bound.cubin.kernel} takes {wanted} arguments, got {len(given)}{names}; state each in the order of the"
+            " signature"
+        )
+    return {
+        name: value
+        if isinstance(value, float)
+        else read_argument(f"argument {name}", str(value), question.folder, place)
+        for place, (name, value) in enumerate(question.arguments.items())
+    }
+
+
+def _result(
+    question: KernelQuestion,
+    bound: BoundKernel,
+    execution: KernelExecution,
+    counts: KernelCounts,
+    timed: OwnTime,
+) -> KernelResult:
+    machine, launch, scenario = bound.machine, bound.launch, question.resolved()
+    sliced = execution.slice if execution.slice is not None else slice_of(execution.rows)
+    return KernelResult(
+        scenario=scenario,
+        kernel=bound.cubin.kernel,
+        machine={"name": machine.name, "digest": machine.digest(), "figures": machine.figure_counts()},
+        grid=launch.grid,
+        block=launch.block,
+        ctas=launch.ctas,
+        ctas_per_sm=timed.occupancy.ctas,
+        limiter=timed.occupancy.limiter,
+        sms=timed.sms,
+        waves=round(launch.ctas / (timed.occupancy.ctas * machine.sms), 3),
+        registers_per_thread=bound.cubin.registers,
+        shared_bytes=bound.cubin.shared_bytes + launch.shared_bytes,
+        cycles=Cycles(elapsed=timed.cycles, active=timed.active),
+        time_us=round(timed.cycles / machine.clock_mhz, 3),
+        clock_mhz=machine.clock_mhz,
+        validation=validation_of(machine.name),
+        warp_instructions=timed.instructions,
+        stalls=ranked(timed.stalls),
+        dram_read_bytes=timed.dram_read,
+        dram_written_bytes=timed.dram_written,
+        l2_sectors=timed.l2_sectors,
+        rows=_rows(counts, timed, left_out(execution)),
+        data=KernelData(
+            executed="all" if execution.slice is None else "slice",
+            data_steers=sliced.data_steers,
+            programs=timed.programs,
+            streams=timed.streams,
+            seconds=0.0,
+        ),
+        provenance=provenance(scenario, machine.digest()),
+    )
+
+
+def left_out(execution: KernelExecution) -> BoolArray:
+    """Return for each instruction of the text whether the slice leaves it out, so that its lanes are not known."""
+    rows = execution.rows.reshape(-1, core.ROW)
+    if execution.slice is None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    sliced: IntArray = execution.slice.rows.reshape(-1, core.ROW)
+    found: BoolArray = sliced[:, core.KIND] != rows[:, core.KIND]
+    return found
+
+
+def _rows(counts: KernelCounts, timed: OwnTime, unknown: BoolArray) -> tuple[KernelRow, ...]:
+    return tuple(
+        KernelRow(
+            address=row.address,
+            text=row.text,
+            source="",
+            issues=row.issues,
+            lanes=None if unknown[at] else row.lanes,
+            wavefronts=row.wavefronts,
+            ideal_wavefronts=row.ideal_wavefronts,
+            sectors=row.sectors,
+            ideal_sectors=row.ideal_sectors,
+            stalls=ranked(dict(zip(REASONS, timed.by_instruction[at].tolist(), strict=True))),
+        )
+        for at, row in enumerate(counts.rows)
+        if row.issues
+    )
