@@ -1,4 +1,4 @@
-"""``gpusim run``: simulates each scenario, writes a run directory with pictures, and prints a summary."""
+"""``gpusim run``: simulates each scenario or kernel, writes a run directory, and prints a summary."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,13 @@ from typing import Any
 
 from gpusim.commands.options.run import RunOptions
 from gpusim.commands.output import answering, complain, print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario, scenario_name, scenario_texts
+from gpusim.commands.own.launch import (
+    is_kernel_file,
+    question_of,
+    refuse_launch_options,
+    refuse_scheduled_options,
+)
+from gpusim.commands.scenario_source import read_question, scenario_name, scenario_texts
 from gpusim.errors import BadInput, CannotRun, CheckFailed, GpusimError, Interrupted
 from gpusim.families.registry import family_of
 from gpusim.lower.user_kernel import UserKernel, read_user_kernel
@@ -20,6 +26,7 @@ from gpusim.results.result import Result
 from gpusim.results.timeline import Timeline
 from gpusim.results.whole_file import written_whole
 from gpusim.scenario.models import Scenario
+from gpusim.scenario.own_kernel import KernelQuestion
 from gpusim.scenario.text import write_toml
 from gpusim.sim.core.engine import chosen
 from gpusim.verbs.simulate import simulate
@@ -51,6 +58,9 @@ def run_scenarios(options: RunOptions) -> int:
     for number, scenario in _read_all(files, options, done):
         file, alone = files[number], len(files) == 1
         try:
+            if isinstance(scenario, KernelQuestion):
+                _ask(number, file, scenario, options, done, alone=alone)
+                continue
             result = _run_one(file, scenario, options, user, alone=alone)
             done.answers[number] = result.to_dict()
             done.show(partial(_show, result, scenario, options, name=scenario_name(file), alone=alone))
@@ -104,7 +114,16 @@ class _Answers:
             self.unprinted = error
 
 
-def _read_all(files: list[str], options: RunOptions, done: _Answers) -> list[tuple[int, Scenario]]:
+def _ask(number: int, file: str, question: KernelQuestion, options: RunOptions, done: _Answers, *, alone: bool) -> None:
+    """Answer the question of a kernel of the user's own, and show the answer."""
+    from gpusim.commands.own.run import run_question, show_question  # a scenario does not need it
+
+    found = run_question(file, question, options, _place(question.name, question.resolved(), options, alone=alone))
+    done.answers[number] = found.to_dict()
+    done.show(partial(show_question, found, question.name, as_json=options.as_json, alone=alone))
+
+
+def _read_all(files: list[str], options: RunOptions, done: _Answers) -> list[tuple[int, Scenario | KernelQuestion]]:
     """Return number and scenario of each file that can be read."""
     good = []
     for number, file in enumerate(files):
@@ -118,7 +137,7 @@ def _read_all(files: list[str], options: RunOptions, done: _Answers) -> list[tup
 def _user_kernel(options: RunOptions) -> UserKernel | None:
     """Read the kernel that ``--cubin`` and ``--entry`` name."""
     if options.cubin is None:
-        if options.entry is not None:
+        if options.entry is not None and not any(map(is_kernel_file, options.files)):
             raise BadInput(f"--entry names a kernel of --cubin, which is missing, got {options.entry!r}")
         return None
     if options.stream == "estimated":
@@ -130,9 +149,17 @@ def _executes(options: RunOptions) -> bool:
     return options.reference_check or options.save_tensors is not None
 
 
-def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario:
-    scenario = read_any_scenario(file, options.overrides)
-    if _executes(options):
+def _readable(file: str, options: RunOptions, *, alone: bool) -> Scenario | KernelQuestion:
+    if is_kernel_file(file):
+        refuse_scheduled_options(options, file)
+        return question_of(file, options)
+    scenario = read_question(file, options.overrides)
+    refuse_launch_options(options)
+    if isinstance(scenario, KernelQuestion):
+        refuse_scheduled_options(options, file)
+    elif options.save:
+        raise BadInput(f"--save is for a kernel of your own, which {file} is not")
+    elif _executes(options):
         folder = _tensor_folder(scenario_name(file), options, alone=alone)
         reference = options.reference_check
         verifiable(scenario, reference_check=reference, save_to=folder, replace=options.force)
@@ -147,8 +174,7 @@ def _tensor_folder(name: str, options: RunOptions, *, alone: bool) -> Path | Non
 def _run_one(file: str, scenario: Scenario, options: RunOptions, user: UserKernel | None, *, alone: bool) -> Result:
     """Simulate a scenario, and write its run directory, which lacks the pictures that cannot be drawn."""
     stem = scenario_name(file)
-    name = run_directory.default_name(stem, scenario.resolved())
-    wanted = (options.out or RUNS / name) if alone else (options.out or RUNS) / name
+    wanted = _place(stem, scenario.resolved(), options, alone=alone)
     with run_directory.claim(wanted, force=options.force, say=progress) as claimed:
         with chosen(options.engine):
             result, timeline = simulate(
@@ -166,6 +192,12 @@ def _run_one(file: str, scenario: Scenario, options: RunOptions, user: UserKerne
         progress(f"{file}: {warning}")
     progress(f"{file}: written to {directory}")
     return result
+
+
+def _place(stem: str, resolved: dict[str, Any], options: RunOptions, *, alone: bool) -> Path:
+    """Return the run directory that is asked for."""
+    name = run_directory.default_name(stem, resolved)
+    return (options.out or RUNS / name) if alone else (options.out or RUNS) / name
 
 
 def _show(result: Result, scenario: Scenario, options: RunOptions, *, name: str, alone: bool) -> None:

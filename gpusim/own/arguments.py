@@ -69,6 +69,11 @@ def read_argument(where: str, text: str, folder: Path, place: int) -> OwnArgumen
     raise BadInput(f"{where} must be {ALLOWED}, got {text!r}")
 
 
+def states_array(text: str) -> bool:
+    """Return whether a text states an array, and no number."""
+    return text.endswith(".npy") or _ARRAY.fullmatch(text) is not None
+
+
 def _type(where: str, text: str, name: str) -> np.dtype[Any]:
     if name not in ARGUMENT_TYPES:
         near = nearest(name, ARGUMENT_TYPES)

@@ -17,7 +17,7 @@ from gpusim.execute.slices import slice_of
 from gpusim.own.arguments import OwnArgument, read_argument
 from gpusim.own.timed import OwnTime, TracedExecution
 from gpusim.python.kernel import BoundKernel, kernel
-from gpusim.results.kernel_result import KernelData, KernelResult, KernelRow, ranked, validation_of
+from gpusim.results.kernel_result import ExecutedData, KernelResult, KernelRow, ranked, validation_of
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles
 from gpusim.scenario.own_kernel import KernelQuestion
@@ -133,7 +133,7 @@ def _result(
         dram_written_bytes=timed.dram_written,
         l2_sectors=timed.l2_sectors,
         rows=_rows(counts, timed, left_out(execution)),
-        data=KernelData(
+        data=ExecutedData(
             executed="all" if execution.slice is None else "slice",
             data_steers=sliced.data_steers,
             programs=timed.programs,

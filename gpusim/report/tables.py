@@ -39,7 +39,7 @@ def print_summary(
     characters, bars are drawn with # and rules with -.
     """
     file = file or sys.stdout
-    _print(summary(result, words, machine, name, ascii_only=not _has_blocks(file)), file)
+    print_plain(summary(result, words, machine, name, ascii_only=not has_blocks(file)), file)
 
 
 def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> None:
@@ -56,13 +56,13 @@ def print_tables(*parts: tuple[str, Sequence[str], Sequence[Sequence[str]]]) -> 
             for row in rows:
                 table.add_row(*map(printable, row))
             shown += [table, ""]
-    _print(Group(*shown), sys.stdout)
+    print_plain(Group(*shown), sys.stdout)
 
 
 def _table(first: str, figures: Sequence[str]) -> Table:
     """Return an empty table: the first column is text, the others are figures, aligned right."""
     table = Table(
-        box=box.SIMPLE_HEAD if _has_blocks(sys.stdout) else _ASCII_HEAD,
+        box=box.SIMPLE_HEAD if has_blocks(sys.stdout) else _ASCII_HEAD,
         pad_edge=False,
         show_edge=False,
         header_style="dim",
@@ -73,7 +73,8 @@ def _table(first: str, figures: Sequence[str]) -> Table:
     return table
 
 
-def _print(shown: RenderableType, file: TextIO) -> None:
+def print_plain(shown: RenderableType, file: TextIO) -> None:
+    """Print to ``file``: coloured on a terminal; elsewhere plain, without trailing blanks."""
     if file.isatty():
         Console(file=file, highlight=False, markup=False, emoji=False).print(shown)
         return
@@ -83,7 +84,8 @@ def _print(shown: RenderableType, file: TextIO) -> None:
     file.write("".join(line.rstrip() + "\n" for line in plain.get().splitlines()))
 
 
-def _has_blocks(file: TextIO) -> bool:
+def has_blocks(file: TextIO) -> bool:
+    """Return whether the encoding of ``file`` has block characters."""
     try:
         f"{_EIGHTHS}{box.SIMPLE_HEAD}".encode(file.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -111,7 +113,7 @@ def summary(
         Text(words.problem),
         Text(words.kernel),
         Text(""),
-        _facts(result, use),
+        facts(_fact_rows(result, use)),
     ]
     if result.bank_conflicts:
         parts += [Text(""), Text("Shared memory, whole grid", style="bold"), _conflicts(result, ascii_only=ascii_only)]
@@ -119,18 +121,19 @@ def summary(
         parts += [
             Text(""),
             Text("Stalls, share of warp cycles (`gpusim stalls` says what each means)", style="bold"),
-            _stalls(result, ascii_only=ascii_only),
+            stalls(ranked_stalls(result), ascii_only=ascii_only),
         ]
     if result.hazards:
-        parts += [Text(""), Text(f"{_count(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
+        parts += [Text(""), Text(f"{counted(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
     return Group(*parts)
 
 
-def _facts(result: Result, use: Use) -> Table:
+def facts(rows: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of facts, each with its name."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="dim")
     table.add_column()
-    for name, value in _fact_rows(result, use):
+    for name, value in rows:
         table.add_row(name, Text(value))
     return table
 
@@ -174,12 +177,12 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     core = f", {simulated.engine} core" if simulated.engine else ""
     extents = " x ".join(str(extent) for extent in result.grid)
     occupancy = (
-        f"{_count(result.ctas_per_sm, 'CTA')} per SM: {result.registers_per_thread} registers per thread, "
+        f"{counted(result.ctas_per_sm, 'CTA')} per SM: {result.registers_per_thread} registers per thread, "
         f"{result.shared_bytes:,} bytes of shared memory per CTA"
     )
     simulation = (
-        f"{_count(simulated.ctas, 'CTA')} of {result.ctas:,}, {_count(simulated.k_tiles, 'k tile')}, "
-        f"{_count(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s"
+        f"{counted(simulated.ctas, 'CTA')} of {result.ctas:,}, {counted(simulated.k_tiles, 'k tile')}, "
+        f"{counted(simulated.instructions, 'warp instruction')} in {simulated.seconds:.2f} s"
         f"{pace}{whole} ({scope}{core})"
     )
     unit = captions.rate_unit(result)
@@ -192,7 +195,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     rate += f" ({convention})" if convention else ""
     second = result.reduction
     reduction = (
-        f"{_count(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
+        f"{counted(second.ctas, 'CTA')} of a second launch, {second.ctas_per_sm} per SM, "
         f"{second.cycles.elapsed:,} of the cycles elapsed, {second.cycles.active:,} of those active"
         if second
         else ""
@@ -202,7 +205,7 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
         ("scenario", f"{captions.scenario_digest(result)}, {result.stream} stream{captions.stream_build(result)}"),
         *((("CUTLASS", f"has no such kernel: {lacking}"),) if lacking else ()),
         *((("not compiled", captions.not_compiled(result)),) if captions.not_compiled(result) else ()),
-        ("grid", f"{extents} = {_count(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
+        ("grid", f"{extents} = {counted(result.ctas, 'CTA')}, {result.waves:,.2f} waves"),
         ("SMs", _sm_use(use)),
         *((("tile", tile),) if tile else ()),
         ("occupancy", occupancy),
@@ -216,14 +219,14 @@ def _fact_rows(result: Result, use: Use) -> Sequence[tuple[str, str]]:
     )
 
 
-def _ruled(*, ascii_only: bool) -> Table:
+def ruled(*, ascii_only: bool) -> Table:
     """Return an empty table with a ruled header."""
     lines = _ASCII_HEAD if ascii_only else box.SIMPLE_HEAD
     return Table(box=lines, pad_edge=False, show_edge=False, header_style="dim")
 
 
 def _conflicts(result: Result, *, ascii_only: bool) -> Table:
-    table = _ruled(ascii_only=ascii_only)
+    table = ruled(ascii_only=ascii_only)
     table.add_column("op")
     table.add_column("operand")
     for name in ("requests", "wavefronts", "ideal", "conflicts", "n-way"):
@@ -236,18 +239,18 @@ def _conflicts(result: Result, *, ascii_only: bool) -> Table:
     return table
 
 
-def _stalls(result: Result, *, ascii_only: bool) -> Table:
-    table = _ruled(ascii_only=ascii_only)
+def stalls(ranked: Sequence[tuple[str, float]], *, ascii_only: bool) -> Table:
+    """Return the table of stall reasons and their shares, the largest first."""
+    table = ruled(ascii_only=ascii_only)
     table.add_column("reason", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
     table.add_column("of the largest", no_wrap=True, style="cyan")
-    ranked = ranked_stalls(result)
     for reason, share in ranked:
-        table.add_row(reason, percent(share), _bar(share / ranked[0][1], ascii_only=ascii_only))
+        table.add_row(reason, percent(share), bar(share / ranked[0][1], ascii_only=ascii_only))
     return table
 
 
-def _bar(share: float, *, ascii_only: bool) -> str:
+def bar(share: float, *, ascii_only: bool) -> str:
     """Return a bar of ``share`` of the full width, exact to an eighth of a column, or to a column in ASCII."""
     if ascii_only:
         return "#" * max(1, round(share * _BAR))
@@ -255,5 +258,6 @@ def _bar(share: float, *, ascii_only: bool) -> str:
     return ("█" * whole + (_EIGHTHS[eighth] if eighth else "")) or _EIGHTHS[1]
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

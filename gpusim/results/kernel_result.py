@@ -60,7 +60,7 @@ class KernelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelData:
+class ExecutedData:
     """
     How much of the kernel was executed, and whether the answer depends on the contents of arrays.
 
@@ -129,7 +129,7 @@ class KernelResult:
     dram_written_bytes: int
     l2_sectors: int
     rows: tuple[KernelRow, ...]
-    data: KernelData
+    data: ExecutedData
     provenance: dict[str, Any]
     schema: str = field(default=KERNEL_SCHEMA)
 

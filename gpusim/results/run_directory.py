@@ -1,7 +1,7 @@
 """The directory of one run: its files, and the functions that claim, write and read it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
+from gpusim.results.kernel_result import KernelResult
 from gpusim.results.program import SELECTED
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
@@ -28,6 +29,9 @@ TRACES = {"perfetto": "trace.pftrace", "kanata": "trace.kanata"}
 
 FILES = (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFEST)
 """The files of a run. The manifest marks a folder, even one cut short, as a run that --force may replace."""
+
+SCENARIO_MARK = b"# gpusim: a scenario with every default written out\n"
+"""First line of a resolved scenario."""
 
 TIMELINE_SCHEMA = "gpusim.timeline/1"
 
@@ -106,8 +110,23 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
         MANIFEST: [json.dumps(manifest, indent=1).encode() + b"\n"],
         RESULT: [results.to_json(result).encode()],
         TIMELINE: _timeline_pieces(timeline),
-        SCENARIO: [b"# gpusim: a scenario with every default written out\n", scenario_toml.encode()],
+        SCENARIO: [SCENARIO_MARK, scenario_toml.encode()],
     }
+    _write(directory, texts)
+
+
+def write_kernel_run(directory: Path, result: KernelResult, scenario_toml: str, command: list[str]) -> None:
+    """Write the result, scenario and manifest of a kernel of the user's own; the rest is as in ``write_run``."""
+    manifest = {**result.provenance, "stream": "own", "command": command}
+    texts: dict[str, Iterable[bytes]] = {
+        MANIFEST: [json.dumps(manifest, indent=1).encode() + b"\n"],
+        RESULT: [json.dumps(result.to_dict(), indent=1).encode() + b"\n"],
+        SCENARIO: [SCENARIO_MARK, scenario_toml.encode()],
+    }
+    _write(directory, texts)
+
+
+def _write(directory: Path, texts: Mapping[str, Iterable[bytes]]) -> None:
     for name, pieces in texts.items():
         try:
             with (directory / name).open("wb") as file:

@@ -11,13 +11,14 @@ from gpusim.commands.options import fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """Simulate scenarios, and write a run directory for each."""
+    """Simulate scenarios, or a kernel of your own, and write a run directory for each."""
 
     files: Annotated[
         tuple[str, ...],
         typer.Argument(
             metavar="FILE...",
-            help="Scenario files, names of shipped scenarios, or - for standard input.",
+            help="Scenario files, names of shipped scenarios, or - for standard input; or a kernel (.cu, .ptx, .cubin) "
+            "with the options of its launch.",
             show_default=False,
             autocompletion=fields.shipped_names,
         ),
@@ -55,8 +56,38 @@ class RunOptions:
     ] = None
     entry: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the kernel in --cubin, or a part that only its name has."),
+        typer.Option(
+            metavar="NAME", help="Name of the kernel in its file or in --cubin, or a part that only its name has."
+        ),
     ] = None
+    machine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Machine that launches the kernel: a name, or a machine file.")
+    ] = None
+    grid: Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="CTAs of the kernel's grid.")] = None
+    block: Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="Threads of the kernel's CTAs.")] = None
+    shared: Annotated[
+        int | None,
+        typer.Option(min=0, max=fields.MOST_NUMBER, help="Bytes of a CTA's dynamic shared memory.  [default: 0]"),
+    ] = None
+    arguments: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            "--arg",
+            metavar="NAME=VALUE",
+            help="An argument of the kernel, in the order of its signature: f32[1024,1024] (zeros), random:f32[8], "
+            "random:f32[8]:SEED, ones:, arange:, x.npy; 1024, 2.5, i64:5, f64:2.5. The name is yours. Repeatable.",
+        ),
+    ] = ()
+    defines: Annotated[
+        tuple[str, ...],
+        typer.Option("--define", "-D", metavar="NAME=VALUE", help="A macro of the kernel's source. Repeatable."),
+    ] = ()
+    save: Annotated[
+        tuple[str, ...],
+        typer.Option(
+            metavar="NAME=FILE.npy", help="Execute the kernel in full, and write an array to a file. Repeatable."
+        ),
+    ] = ()
     no_figures: Annotated[bool, typer.Option("--no-figures", help="Write no pictures and no trace.")] = False
     force: fields.ForceOption = False
     reference_check: Annotated[

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpusim.errors import BadInput
-from gpusim.own.arguments import ARGUMENT_TYPES, MAKERS_OF_DATA, read_argument
+from gpusim.own.arguments import ARGUMENT_TYPES, MAKERS_OF_DATA, read_argument, states_array
 
 
 def read(text, folder=Path(), place=0):
@@ -104,3 +104,8 @@ def test_a_file_without_numbers_is_refused(tmp_path):
 
     with pytest.raises(BadInput, match=r"x\.npy must hold an array of numbers"):
         read("x.npy", tmp_path)
+
+
+def test_a_text_that_states_an_array_is_told_from_a_number():
+    assert all(map(states_array, ("f32[8]", "random:f32[8]:1", "x.npy")))
+    assert not any(map(states_array, ("8", "i64:5", "2.5", "x")))
