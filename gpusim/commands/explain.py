@@ -4,11 +4,14 @@ from pathlib import Path
 
 from gpusim.commands.options.explain import ExplainOptions
 from gpusim.commands.output import print_json, print_text, progress
-from gpusim.commands.scenario_source import read_any_scenario, scenario_text
+from gpusim.commands.own.explain import print_kernel_explanation
+from gpusim.commands.scenario_source import read_question, scenario_text
 from gpusim.errors import BadInput
 from gpusim.report.captions import not_compiled
 from gpusim.report.tables import print_tables
-from gpusim.results.run_directory import RESULT, read_run
+from gpusim.results.kernel_result import load_kernel_result
+from gpusim.results.run_directory import RESULT, is_own_run, read_run
+from gpusim.scenario.own_kernel import KernelQuestion
 from gpusim.verbs.explain import Explanation, explain
 from gpusim.verbs.explanation.conflicts import Collision
 from gpusim.verbs.explanation.schedules import WhatIf
@@ -31,9 +34,18 @@ def print_explanation(options: ExplainOptions) -> None:
     if (Path(text) / RESULT).is_file():
         if overrides:
             raise BadInput("--set changes a scenario; a run directory is explained as it was simulated")
+        if is_own_run(text):
+            print_kernel_explanation(load_kernel_result(Path(text) / RESULT), as_json=options.as_json)
+            return
         found = explain(read_run(Path(text))[0], exact=exact, progress=progress)
     else:
-        found = explain(read_any_scenario(text, overrides), exact=exact, stream=options.stream, progress=progress)
+        scenario = read_question(text, overrides)
+        if isinstance(scenario, KernelQuestion):
+            from gpusim.python.question import answer  # a scenario that gpusim schedules does not need it
+
+            print_kernel_explanation(answer(scenario, progress=progress).result, as_json=options.as_json)
+            return
+        found = explain(scenario, exact=exact, stream=options.stream, progress=progress)
     if options.as_json:
         print_json(found.to_dict())
     else:

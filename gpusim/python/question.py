@@ -10,14 +10,19 @@ import numpy.typing as npt
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import BadInput
+from gpusim.execute.checks.memory import MemoryFindings
+from gpusim.execute.conflicts import ConflictExample
 from gpusim.execute.core import constants as core
 from gpusim.execute.counts import KernelCounts, count, empty_counts
 from gpusim.execute.run import KernelExecution
 from gpusim.execute.slices import slice_of
+from gpusim.execute.watch import LaunchWatch
+from gpusim.machine.spec import Machine
 from gpusim.own.arguments import OwnArgument, read_argument
+from gpusim.own.strides import FirstAccesses
 from gpusim.own.timed import OwnTime, TracedExecution
 from gpusim.python.kernel import BoundKernel, kernel
-from gpusim.results.kernel_result import ExecutedData, KernelResult, KernelRow, ranked, validation_of
+from gpusim.results.kernel_result import ConflictNote, ExecutedData, KernelResult, KernelRow, ranked, validation_of
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles
 from gpusim.scenario.own_kernel import KernelQuestion
@@ -59,17 +64,16 @@ def answer(question: KernelQuestion, *, full: bool = False, progress: Progress =
     bound = launch_of(question)
     named = arguments_of(question, bound)
     values = list(named.values())
-    if full:
-        ran = bound(*values)
-        execution, counts, timed = ran.traced.execution, ran.counts, ran.traced.time(progress)
-    else:
-        execution = bound.execution(values, sliced=True)
-        counts, traced = empty_counts(execution.code), TracedExecution(execution, bound.machine)
-        count(counts, execution.rows, traced.run())
-        timed = traced.time(progress)
-    result = _result(question, bound, execution, counts, timed)
+    execution = bound.execution(values, sliced=not full)
+    counts, traced = empty_counts(execution.code), TracedExecution(execution, bound.machine)
+    first, watch = FirstAccesses(execution.rows), LaunchWatch(execution)
+    count(counts, execution.rows, watch.watch(first.watch(traced.run())))
+    ran = _Executed(execution, counts, first.strides(), traced.time(progress), watch.examples(counts), watch.findings())
+    result = _result(question, bound, ran)
     result = replace(result, data=replace(result.data, seconds=time.perf_counter() - started))
     arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    for number, array in enumerate(arrays.values() if full else ()):
+        array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
     return KernelAnswer(result, arrays)
 
 
@@ -101,14 +105,21 @@ def arguments_of(question: KernelQuestion, bound: BoundKernel) -> dict[str, OwnA
     }
 
 
-def _result(
-    question: KernelQuestion,
-    bound: BoundKernel,
-    execution: KernelExecution,
-    counts: KernelCounts,
-    timed: OwnTime,
-) -> KernelResult:
+@dataclass(frozen=True, slots=True)
+class _Executed:
+    """A launch that was executed and simulated."""
+
+    execution: KernelExecution
+    counts: KernelCounts
+    strides: Mapping[int, int]
+    timed: OwnTime
+    conflicts: tuple[ConflictExample, ...]
+    findings: MemoryFindings
+
+
+def _result(question: KernelQuestion, bound: BoundKernel, ran: _Executed) -> KernelResult:
     machine, launch, scenario = bound.machine, bound.launch, question.resolved()
+    execution, timed = ran.execution, ran.timed
     sliced = execution.slice if execution.slice is not None else slice_of(execution.rows)
     return KernelResult(
         scenario=scenario,
@@ -132,7 +143,10 @@ def _result(
         dram_read_bytes=timed.dram_read,
         dram_written_bytes=timed.dram_written,
         l2_sectors=timed.l2_sectors,
-        rows=_rows(counts, timed, left_out(execution)),
+        of_peak=_of_peak(machine, ran),
+        rows=_rows(ran),
+        conflicts=tuple(ConflictNote(one.address, one.conflicts, str(one)) for one in ran.conflicts),
+        findings=tuple(str(ran.findings).splitlines()),
         data=ExecutedData(
             executed="all" if execution.slice is None else "slice",
             data_steers=sliced.data_steers,
@@ -142,6 +156,18 @@ def _result(
         ),
         provenance=provenance(scenario, machine.digest()),
     )
+
+
+def _of_peak(machine: Machine, ran: _Executed) -> dict[str, float]:
+    """Return the share of what the machine can do in the launch's cycles, of each resource; the largest first."""
+    timed = ran.timed
+    seconds = timed.cycles / machine.clock_mhz / 1e6
+    used = {
+        "issue slots": timed.instructions / (machine.sms * machine.smsps * timed.cycles),
+        "shared memory": ran.counts.total("wavefronts") / (machine.sms * timed.cycles),
+        "DRAM": (timed.dram_read + timed.dram_written) / (machine.dram.bandwidth_gb_s * 1e9 * seconds),
+    }
+    return {name: round(share, 4) for name, share in sorted(used.items(), key=lambda one: -one[1])}
 
 
 def left_out(execution: KernelExecution) -> BoolArray:
@@ -154,20 +180,22 @@ def left_out(execution: KernelExecution) -> BoolArray:
     return found
 
 
-def _rows(counts: KernelCounts, timed: OwnTime, unknown: BoolArray) -> tuple[KernelRow, ...]:
+def _rows(ran: _Executed) -> tuple[KernelRow, ...]:
+    unknown, stalls, source = left_out(ran.execution), ran.timed.by_instruction, ran.execution.source
     return tuple(
         KernelRow(
             address=row.address,
             text=row.text,
-            source="",
+            source=source.trail(row.address),
             issues=row.issues,
             lanes=None if unknown[at] else row.lanes,
             wavefronts=row.wavefronts,
             ideal_wavefronts=row.ideal_wavefronts,
             sectors=row.sectors,
             ideal_sectors=row.ideal_sectors,
-            stalls=ranked(dict(zip(REASONS, timed.by_instruction[at].tolist(), strict=True))),
+            stalls=ranked(dict(zip(REASONS, stalls[at].tolist(), strict=True))),
+            lane_stride=ran.strides.get(at),
         )
-        for at, row in enumerate(counts.rows)
+        for at, row in enumerate(ran.counts.rows)
         if row.issues
     )

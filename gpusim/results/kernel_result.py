@@ -35,6 +35,7 @@ class KernelRow:
         wavefronts, ideal_wavefronts: Wavefronts in shared memory, and those without bank conflicts.
         sectors, ideal_sectors: Sectors of global memory, and those that hold as many bytes as are accessed.
         stalls: Warp cycles by stall reason; a warp stalls before it issues the instruction.
+        lane_stride: Usual distance of neighbouring lanes' addresses in bytes; None if there is none.
     """
 
     address: int
@@ -47,6 +48,7 @@ class KernelRow:
     sectors: int
     ideal_sectors: int
     stalls: dict[str, int]
+    lane_stride: int | None = None
 
     @property
     def conflicts(self) -> int:
@@ -57,6 +59,22 @@ class KernelRow:
     def stalled(self) -> int:
         """Warp cycles in which warps are stalled before this instruction."""
         return sum(cycles for reason, cycles in self.stalls.items() if reason != SELECTED_REASON)
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictNote:
+    """
+    The worst access of an instruction that has bank conflicts.
+
+    Attributes:
+        address: Byte address of the instruction in the kernel's text.
+        conflicts: Wavefronts beyond the ideal ones, over all its accesses in the launch.
+        words: The lanes that collide, and the padding or swizzle that would free them.
+    """
+
+    address: int
+    conflicts: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +120,10 @@ class KernelResult:
         stalls: Warp cycles by stall reason, the largest first; "selected" is no stall.
         dram_read_bytes, dram_written_bytes: Bytes that DRAM reads and writes.
         l2_sectors: Sectors looked up in the L2.
+        of_peak: Use of issue slots, shared memory and DRAM over the launch, as shares of what the whole machine can do.
         rows: The instructions that were issued, by address.
+        conflicts: The worst access of each instruction with bank conflicts, the most conflicts first.
+        findings: Races and unwritten reads of shared memory, in words; empty if there are none.
         data: What was executed, and whether the answer depends on data.
         provenance: Version, commit, hashes, time.
     """
@@ -128,7 +149,10 @@ class KernelResult:
     dram_read_bytes: int
     dram_written_bytes: int
     l2_sectors: int
+    of_peak: dict[str, float]
     rows: tuple[KernelRow, ...]
+    conflicts: tuple[ConflictNote, ...]
+    findings: tuple[str, ...]
     data: ExecutedData
     provenance: dict[str, Any]
     schema: str = field(default=KERNEL_SCHEMA)

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
-from gpusim.results.kernel_result import KernelResult
+from gpusim.results.kernel_result import KernelResult, is_kernel_result
 from gpusim.results.program import SELECTED
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
@@ -32,6 +32,9 @@ FILES = (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFE
 
 SCENARIO_MARK = b"# gpusim: a scenario with every default written out\n"
 """First line of a resolved scenario."""
+
+OWN_RUN_COMMANDS = "gpusim compare and explain"
+"""The commands that take the run directory of a kernel of the user's own."""
 
 TIMELINE_SCHEMA = "gpusim.timeline/1"
 
@@ -143,6 +146,11 @@ def is_run(directory: str | Path) -> bool:
         return False
 
 
+def is_own_run(directory: str | Path) -> bool:
+    """Return whether a path is the run directory of a kernel of the user's own."""
+    return is_run(directory) and is_kernel_result(Path(directory) / RESULT)
+
+
 def read_run(directory: Path) -> tuple[Result, Timeline]:
     """
     Read the result and the timeline of a run directory.
@@ -152,6 +160,8 @@ def read_run(directory: Path) -> tuple[Result, Timeline]:
     """
     if not is_run(directory):
         raise BadInput(f"{directory}: not a run directory (it has no {RESULT}); `gpusim run` makes one")
+    if is_own_run(directory):
+        raise BadInput(f"{directory}: a run of a kernel of your own, which only {OWN_RUN_COMMANDS} take")
     return results.load(directory / RESULT), _read_timeline(directory / TIMELINE)
 
 

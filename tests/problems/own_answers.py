@@ -1,6 +1,6 @@
 """Answers about kernels of the user's own that are written out by hand, for tests of what shows them."""
 
-from gpusim.results.kernel_result import ExecutedData, KernelResult, KernelRow
+from gpusim.results.kernel_result import ConflictNote, ExecutedData, KernelResult, KernelRow
 from gpusim.results.result import Cycles
 
 LOAD = KernelRow(
@@ -14,6 +14,7 @@ LOAD = KernelRow(
     sectors=64,
     ideal_sectors=16,
     stalls={"selected": 4, "wait": 16},
+    lane_stride=16,
 )
 MATH = KernelRow(
     address=0x20,
@@ -38,6 +39,7 @@ STORE = KernelRow(
     sectors=0,
     ideal_sectors=0,
     stalls={"mio_throttle": 12, "selected": 4},
+    lane_stride=32,
 )
 
 
@@ -71,7 +73,10 @@ def own_answer(**changes):
         "dram_read_bytes": 4000,
         "dram_written_bytes": 0,
         "l2_sectors": 64,
+        "of_peak": {"DRAM": 0.001, "issue slots": 0.01, "shared memory": 0.02},
         "rows": (LOAD, MATH, STORE),
+        "conflicts": (ConflictNote(0x30, 28, "0x0030 STS [R0], R2: lanes 0 to 7 access 8 words of bank 0"),),
+        "findings": ("race in shared memory: 0x0030 and 0x0040",),
         "data": ExecutedData(executed="slice", data_steers=False, programs=1, streams=2, seconds=0.5),
         "provenance": {"version": "0", "commit": None},
     }

@@ -71,6 +71,8 @@ def kernel_summary(result: KernelResult, name: str = "", *, ascii_only: bool = F
                 Text(title, style="bold"),
                 _table((count, "ideal", "x ideal", "issues"), shown, "SASS", ascii_only),
             ]
+    if result.findings:
+        parts += [Text(""), *(Text(line, style="bold red") for line in result.findings)]
     return Group(*parts)
 
 
@@ -151,6 +153,7 @@ def _fact_rows(result: KernelResult) -> list[tuple[str, str]]:
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
         ("trust", f"{result.validation}: no time of an own kernel is compared with silicon yet"),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz"),
+        ("of peak", ", ".join(f"{name} {100 * share:.0f} %" for name, share in result.of_peak.items())),
         ("DRAM", _dram(result)),
         ("shared", _share("wavefront", result.total("wavefronts"), result.total("ideal_wavefronts"), "bank conflicts")),
         ("global", _share("sector", result.total("sectors"), result.total("ideal_sectors"), "unused bytes")),

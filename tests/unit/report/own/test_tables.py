@@ -30,6 +30,7 @@ occupancy  8 CTAs per SM, limited by shared memory: 16 registers per thread, 4,0
 cycles     2,000 elapsed, 100 active
 trust      unvalidated: no time of an own kernel is compared with silicon yet
 time       2.00 us at 1,000 MHz
+of peak    DRAM 0 %, issue slots 1 %, shared memory 2 %
 DRAM       4,000 bytes read, 0 written, 2 GB/s
 shared     32 wavefronts, 4 without bank conflicts
 global     64 sectors, 16 without unused bytes
@@ -65,6 +66,8 @@ Global memory, sectors by instruction
 sectors   ideal   x ideal   issues   SASS
 ───────────────────────────────────────────────────────────────────────
      64      16      4.00        4   0x0010 LDG.E R2, [R2.64]  (k.cu:3)
+
+race in shared memory: 0x0030 and 0x0040
 """
     )
 
