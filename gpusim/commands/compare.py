@@ -8,6 +8,7 @@ from pathlib import Path
 from gpusim.commands.machine import figure_row
 from gpusim.commands.options.compare import CompareOptions
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
+from gpusim.commands.own.sides import own_sides
 from gpusim.commands.scenario_source import read_any_scenario, scenario_name
 from gpusim.errors import BadInput
 from gpusim.families.registry import parse_scenario
@@ -21,6 +22,7 @@ from gpusim.report.tables import print_tables
 from gpusim.results.run_directory import RESULT, read_run
 from gpusim.scenario.read import overridden
 from gpusim.verbs.compare import ComparedSide, Comparison, Metric, changed_side, compare, side_of
+from gpusim.verbs.compare_kernels import KernelComparison, compare_kernels
 
 PROFILES = (".ncu-rep", ".csv")
 """Endings of ncu's reports and of its CSV."""
@@ -43,6 +45,12 @@ def compare_sides(options: CompareOptions) -> None:
     if options.png is not None:
         check_picture("--png", options.png)
     texts = options.sides
+    own = own_sides(texts, options.overrides)
+    if own:
+        if options.png is not None:
+            raise BadInput("--png draws runs of scenarios that gpusim schedules, not of a kernel of your own")
+        _show_kernels(compare_kernels([name for name, _ in own], [result for _, result in own]), options)
+        return
     sides = _sides(texts, options)
     found = compare(*sides)
     rows = _rows(texts, options) if _is_run_and_report(texts) else None
@@ -110,6 +118,21 @@ def _is_report(text: str) -> bool:
 
 def _is_run_and_report(texts: Sequence[str]) -> bool:
     return len(texts) == 2 and not _is_report(texts[0]) and _is_report(texts[1]) and (Path(texts[0]) / RESULT).is_file()
+
+
+def _show_kernels(found: KernelComparison, options: CompareOptions) -> None:
+    if options.as_json:
+        print_json(found.to_dict())
+        return
+    if not found.differences:
+        print_text("The scenarios are equal.")
+    several, names = len(found.names) > 2, list(found.names)
+    rows = [_row(metric, several=several) for metric in found.metrics if _is_shown(metric)]
+    print_tables(
+        ("differs", names, [(one.key, *map(str, one.values)) for one in found.differences]),
+        ("figure", [*names, *([] if several else ["ratio"])], rows),
+    )
+    print_text("\n".join(found.causes))
 
 
 # --- a run beside a report, figure by figure ---

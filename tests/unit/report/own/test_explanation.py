@@ -4,7 +4,6 @@ from problems.own_answers import LOAD, MATH, STORE, own_answer
 
 from gpusim.report.own.explanation import explain_kernel
 
-
 SENTENCES = """
 long_scoreboard: warps wait 75.0 % of their cycles for data from global memory, 100 % of that before 0x0020 FADD R2,
 R2, R2 (k.cu:4). Helps: more stages; more CTAs on an SM; data that stay in the L2.
