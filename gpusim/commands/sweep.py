@@ -7,10 +7,11 @@ from typing import Any, Final
 from gpusim.commands.options.figures import PlotOptions
 from gpusim.commands.options.sweep import SweepChart, SweepOptions
 from gpusim.commands.output import check_picture, print_json, print_text, progress, written
-from gpusim.commands.scenario_source import scenario_name, scenario_text
+from gpusim.commands.scenario_source import read_question, scenario_name, scenario_text
 from gpusim.errors import BadInput, Interrupted
 from gpusim.results.provenance import digest
 from gpusim.results.result import ELAPSED
+from gpusim.scenario.own_kernel import KernelQuestion
 from gpusim.verbs.sweep import Sweep, keys_of, read_sweep, sweep
 from gpusim.verbs.sweeping.axes import Axis, axes_of_file, axes_of_texts, cell
 from gpusim.verbs.sweeping.journal import JOURNAL
@@ -44,6 +45,11 @@ def sweep_scenario(options: SweepOptions) -> None:
     _require_distinct(axes)
     name = scenario_name(text)
     out = options.out or SWEEPS / f"{name}-{_digest(text, axes, options)}"
+    if isinstance(read_question(text, options.overrides), KernelQuestion):
+        from gpusim.commands.own.sweep import sweep_kernel  # a scenario that gpusim schedules does not need it
+
+        sweep_kernel(text, axes, out, options)
+        return
     try:
         found = sweep(
             text,

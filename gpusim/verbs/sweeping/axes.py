@@ -4,11 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gpusim.errors import BadInput
 from gpusim.machine.text_file import parse_toml, read_text_file
 from gpusim.scenario.text import read_override, toml_value
+
+LOOSE_KEYS: Final = ("machine", "file", "entry", "grid", "block", "shared_bytes")
+"""Keys of scenarios that lie in no table: the machine, and those of a kernel of the user's own."""
+
+_TABLES: Final = frozenset({"problem", "kernel", "machine", "arguments", "defines"})
 
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
@@ -75,7 +80,7 @@ def axes_of(over: Mapping[str, Sequence[Any]], where: str) -> tuple[Axis, ...]:
     Return the axes of a mapping from key to values, or from a name to tables of keys that vary together.
 
     Args:
-        over: Values by key. The values of a name without a dot, except "machine", are tables.
+        over: Values by key. The values of a name without a dot are tables, but those of ``LOOSE_KEYS``.
         where: Origin of the axes, for messages.
 
     Raises:
@@ -109,7 +114,7 @@ def cell(value: Any) -> Any:
 def _axis(name: str, values: Sequence[Any], where: str) -> Axis:
     if isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values:
         raise BadInput(f"{name} must have a list of values, at least one, got {values!r} ({where})")
-    together = "." not in name and name != "machine"
+    together = "." not in name and name not in LOOSE_KEYS
     if together and not all(isinstance(value, Mapping) for value in values):
         raise BadInput(f"{name} is no key of a scenario, so its values must be tables of keys ({where})")
     settings = tuple(dict(_leaves(value, "")) if together else {name: value} for value in values)
@@ -132,7 +137,7 @@ def _flat(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 def _leaves(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield the values of a table by dotted key. Tables of a scenario may be written as tables or with dots."""
     for key, value in table.items():
-        if isinstance(value, Mapping) and (key in {"problem", "kernel", "machine"} or prefix.startswith("machine.")):
+        if isinstance(value, Mapping) and (key in _TABLES or prefix.startswith("machine.")):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
