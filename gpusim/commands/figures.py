@@ -2,6 +2,7 @@
 
 from gpusim.commands.options.figures import PlotOptions, ReportOptions, TraceOptions
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text, progress, written
+from gpusim.commands.own.report import own_report
 from gpusim.errors import BadInput
 from gpusim.results import run_directory
 from gpusim.results.run_name import name_of_run
@@ -74,9 +75,12 @@ def write_report(options: ReportOptions) -> None:
         raise BadInput(f"--out must end in .html, got {str(out)!r}")
     check_folder(out)
     refuse_taken(out, force=options.force)
-    from gpusim.verbs.report import report
+    page = own_report(directories)
+    if page is None:
+        from gpusim.verbs.report import report
 
-    text = report(directories).to_html().encode()
+        page = report(directories).to_html()
+    text = page.encode()
     with written(out, force=options.force) as aside:
         aside.write_bytes(text)
     if len(text) > LARGE_REPORT:

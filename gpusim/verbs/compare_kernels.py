@@ -16,7 +16,7 @@ MOST_CAUSES: Final = 3
 LEAST_CAUSE: Final = 0.05
 """Least share of the change in warp cycles with which a stall reason is a cause."""
 
-COUNTS: Final = (
+COMPARED_COUNTS: Final = (
     ("wavefronts in shared memory", "wavefronts"),
     ("wavefronts without bank conflicts", "ideal_wavefronts"),
     ("sectors of global memory", "sectors"),
@@ -97,7 +97,7 @@ def _metrics(results: Sequence[KernelResult]) -> Iterator[Metric]:
     yield metric("registers per thread", "", [one.registers_per_thread for one in results])
     yield metric("shared memory per CTA", "bytes", [one.shared_bytes for one in results])
     yield metric("warp instructions", "", [one.warp_instructions for one in results])
-    for name, count in COUNTS:
+    for name, count in COMPARED_COUNTS:
         yield metric(name, "", [one.total(count) for one in results])
     yield metric("DRAM read", "bytes", [one.dram_read_bytes for one in results])
     yield metric("DRAM written", "bytes", [one.dram_written_bytes for one in results])
@@ -125,7 +125,7 @@ def _causes(name: str, first: KernelResult, other_name: str, other: KernelResult
         reason, delta = shown[0]
         if reason != SELECTED_REASON:
             yield _place(*((other_name, other) if delta > 0 else (name, first)), reason)
-    for title, count in (*COUNTS, ("warp instructions", "issues")):
+    for title, count in (*COMPARED_COUNTS, ("warp instructions", "issues")):
         before, after = first.total(count), other.total(count)
         if before != after and not count.startswith("ideal"):
             yield f"  {title}: {after:,} for {before:,}"

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any, Final
@@ -21,8 +21,11 @@ SCRIPTS: Final = (
 )
 """Scripts of the page, in order; together they are one function."""
 
+KERNEL_SCRIPTS: Final = ("elements.js", "stalls.js", "tables.js", "kernel.js")
+"""Scripts of the page about kernels of the user's own."""
 
-def page(data: Mapping[str, Any], title: str) -> str:
+
+def page(data: Mapping[str, Any], title: str, scripts: Sequence[str] = SCRIPTS) -> str:
     """
     Return the text of the file.
 
@@ -32,9 +35,10 @@ def page(data: Mapping[str, Any], title: str) -> str:
     Args:
         data: Plain data for the scripts.
         title: Title of the page.
+        scripts: The scripts, in order.
     """
     style = _asset("report.css")
-    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
+    script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in scripts) + "})();\n"
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; "
         "form-action 'none'"

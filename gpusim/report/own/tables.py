@@ -45,7 +45,7 @@ def kernel_summary(result: KernelResult, name: str = "", *, ascii_only: bool = F
     parts: list[RenderableType] = [
         Text(f"{name or result.kernel}: {kernel_verdict(result)}", style="bold"),
         Text(""),
-        facts(_fact_rows(result)),
+        facts(kernel_facts(result)),
         Text(""),
         Text("Stalls, share of warp cycles (`gpusim stalls` says what each means)", style="bold"),
         stalls(stall_shares(result), ascii_only=ascii_only),
@@ -134,7 +134,8 @@ def _table(
     return table
 
 
-def _fact_rows(result: KernelResult) -> list[tuple[str, str]]:
+def kernel_facts(result: KernelResult) -> list[tuple[str, str]]:
+    """Return the facts of an answer, each with its name."""
     machine, sms = result.machine, result.sms
     figures = ", ".join(f"{count} {kind}" for kind, count in machine.get("figures", {}).items())
     grid, block = (" x ".join(map(str, extents)) for extents in (result.grid, result.block))
