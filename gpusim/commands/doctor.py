@@ -7,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from gpusim import __version__
 from gpusim.commands.options.doctor import DoctorOptions
 from gpusim.commands.output import print_json, print_text
+from gpusim.compiled.choice import Engine
+from gpusim.execute.run import executor
 from gpusim.gpu.doctor import Finding, hardware_findings
 from gpusim.sim.core.engine import engine
 
@@ -32,16 +34,16 @@ def findings() -> tuple[Finding, ...]:
         Finding("gpusim", __version__, simulating, "pip install gpusim"),
         Finding("Python", platform.python_version(), simulating, "Python 3.11 to 3.14"),
         *(Finding(name, _version(name), simulating, f"pip install {name}") for name in _core_packages()),
-        _core(),
+        _core("compiled core", engine(), "simulating fast"),
+        _core("compiled executor", executor(), "executing own kernels fast"),
         *hardware_findings(),
     )
 
 
-def _core() -> Finding:
-    """Return how the simulator's core is executed."""
-    found = engine()
+def _core(name: str, found: Engine, needed_for: str) -> Finding:
+    """Return how a core is executed."""
     remedy = f"{found.why}; an installation with a C compiler and Python's headers builds it"
-    return Finding("compiled core", found.name if not found.why else None, "simulating fast", remedy)
+    return Finding(name, found.name if not found.why else None, needed_for, remedy)
 
 
 def _core_packages() -> list[str]:

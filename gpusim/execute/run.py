@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.compiled.choice import engine_of
+from gpusim.compiled.choice import Engine, engine_of
 from gpusim.errors import CheckFailed, GpusimError, Unsupported
 from gpusim.execute.core import constants as core
 from gpusim.execute.core import cta
@@ -84,6 +84,17 @@ class ExecutedSteps:
         return self.steps, self.lanes, self.warps, self.accesses, self.addresses, self.lowest, self.hashes
 
 
+def executor() -> Engine:
+    """
+    Return the execution of the executor's core to use.
+
+    Raises:
+        BadInput: ``GPUSIM_ENGINE`` names no execution, or the compiled core, which is not built.
+        CannotRun: The compiled core is requested, but it is not built.
+    """
+    return engine_of(CTA, cta)
+
+
 class KernelExecution:
     """
     A kernel that is executed with some arguments.
@@ -138,7 +149,7 @@ class KernelExecution:
 
     def _build(self, words: Sequence[int]) -> None:
         """Build the CTA that executes all CTAs, one after the other."""
-        launch, warps, module = self.launch, self.launch.warps, engine_of(CTA, cta).module
+        launch, warps, module = self.launch, self.launch.warps, executor().module
         size = warps * core.FILE_WORDS
         file = np.zeros(size + len(words) * WARP_SIZE, dtype=np.uint32)
         file[size:] = np.repeat(np.array(words, dtype=np.uint32), WARP_SIZE)

@@ -1,6 +1,7 @@
 """Executes a kernel of the user's own on arrays, without a GPU: ``gpusim.kernel("my.cu", "k")[grid, block](x, y)``."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ from gpusim.execute.counts_table import counts_table
 from gpusim.execute.image import Allocation, Image, image_of
 from gpusim.execute.kernel_source import KernelSource
 from gpusim.execute.launch import Dim, KernelLaunch
-from gpusim.execute.run import KernelExecution
+from gpusim.execute.run import KernelExecution, executor
 from gpusim.execute.variables import ModuleVariables, variables_of, with_variables
 from gpusim.execute.watch import LaunchWatch
 from gpusim.lower.sass.cubin import Cubin, read_cubin
@@ -35,6 +36,9 @@ from gpusim.python.sources import Defines, machine_code
 GridExtent: TypeAlias = int | Sequence[int]
 
 POINTER_BYTES = 8
+
+MANY_WARPS = 1 << 12
+"""Warps of a launch that an interpreted executor takes about ten seconds for, at hundred instructions each."""
 
 MOST_FLOAT = float(np.finfo(np.float32).max)
 
@@ -193,6 +197,7 @@ class BoundKernel:
         every_cta = flag("check_every_cta", check_every_cta)
         if limit is not None:
             limit = whole_number("limit", limit, 1, LARGEST_LIMIT)
+        _warn_if_slow(self.cubin.kernel, self.launch.ctas * self.launch.warps)
         execution = self.execution(arguments, limit=limit)
         held, _ = _arrays(self.cubin.kernel, arguments, [size for _, size in self.cubin.parameters])
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
@@ -344,6 +349,14 @@ def _ready(file: Path, entry: str, machine: Machine, folder: Path | None) -> Rea
             f"{file} is machine code of sm_{found.architecture}, {machine.name} executes that of sm_{target}"
         )
     return ready_kernel(found.data, found.entry, found.file, machine, folder)
+
+
+def _warn_if_slow(name: str, warps: int) -> None:
+    """Warn the caller's caller of a large launch on an interpreted executor."""
+    core = executor()
+    if core.name == "interpreted" and warps > MANY_WARPS:
+        text = f"{name}: {warps} warps take long, because the executor is interpreted: {core.why}"
+        warnings.warn(text, stacklevel=3)
 
 
 def _called(name: str, kernel: ReadyKernel) -> ReadyKernel:

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from gpusim.compiled.choice import asked_for
+
 
 @pytest.mark.usefixtures("no_cupy")
 def test_doctor_names_everything_that_is_missing(gpusim, folder, monkeypatch):
@@ -28,6 +30,18 @@ def test_doctor_finds_what_it_runs_on(gpusim):
     assert findings["Python"] == sys.version.split()[0]
     assert findings["numpy"]
     assert {"CuPy", "CUDA driver", "nvcc", "ncu"} <= set(findings)
+
+
+@pytest.mark.compiled
+def test_doctor_names_both_cores(gpusim):
+    """A core that is interpreted is absent, with the reason."""
+    answer = gpusim("doctor")
+    for name in ("compiled core", "compiled executor"):
+        assert any(line.split("  ")[0] == name and line.endswith("  compiled") for line in answer.out.splitlines())
+
+    with asked_for("interpreted"):
+        answer = gpusim("doctor")
+    assert "compiled executor  absent; needed for executing own kernels fast: it was asked for" in answer.out
 
 
 def test_doctor_says_what_to_install(gpusim, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 from own.build import cubin_of
 
 import gpusim
+from gpusim.compiled.choice import asked_for
 from gpusim.errors import BadInput, CannotRun, CheckFailed, Unsupported
 from gpusim.own.timed import TracedExecution
 from gpusim.python.sources import macro_options
@@ -133,6 +134,18 @@ def test_an_array_may_be_given_for_several_arguments(kernel):
     kernel("saxpy")[1, 32](x, x.reshape(4, 8), 2.0, 32)
 
     assert np.array_equal(x, 9 * np.arange(32))
+
+
+def test_a_large_launch_on_an_interpreted_executor_is_warned_of(kernel):
+    x, y = np.ones(32, dtype=np.float32), np.zeros(32, dtype=np.float32)
+
+    said = r"saxpy: 4097 warps take long, because the executor is interpreted: it was asked for"
+    with (
+        asked_for("interpreted"),
+        pytest.warns(UserWarning, match=said),
+        pytest.raises(CheckFailed, match="may execute 1 warp instructions"),
+    ):
+        kernel("saxpy")[4097, 32](x, y, 2.0, 32, limit=1)
 
 
 def test_grid_and_block_may_be_numbers_of_numpy(kernel):
