@@ -22,7 +22,7 @@ import gpusim
 from gpusim.cli import COMMANDS, main
 from gpusim.families.registry import kinds
 from gpusim.machine.keys import FigureKey, figure_keys
-from gpusim.results import result
+from gpusim.results import kernel_result, result
 from gpusim.scenario.keys import ScenarioKey, shared_keys
 
 ROOT: Final = Path(__file__).parents[1]
@@ -168,6 +168,17 @@ def result_fields() -> str:
     return "\n\n".join(f"## {one.__name__}\n\n{_prose(one)}\n\n{_fields(one)}" for one in own)
 
 
+def kernel_fields() -> str:
+    """Return the documentation of each part of the answer about a kernel of one's own, the answer first."""
+    parts = (
+        kernel_result.KernelResult,
+        kernel_result.KernelRow,
+        kernel_result.ConflictNote,
+        kernel_result.ExecutedData,
+    )
+    return "\n\n".join(f"### {one.__name__}\n\n{_prose(one)}\n\n{_fields(one)}" for one in parts)
+
+
 def _fields(of: Any) -> str:
     names = ", ".join(f"`{field.name}`" for field in fields(of))
     return f"All fields: {names}."
@@ -240,6 +251,7 @@ def _escaped(text: str) -> str:
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "commands": commands,
+    "kernel fields": kernel_fields,
     "machine keys": machine_keys,
     "public names": public_names,
     "result fields": result_fields,

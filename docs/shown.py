@@ -3,8 +3,8 @@ Executes the examples of a page, and compares what they print with what the page
 
 Blocks run one after another, in one folder. ``python`` is executed; ``toml NAME`` is written to that file; of ``sh``,
 each line that begins with ``gpusim`` is run. A block of ``text`` after an example is its output. A line ``...`` in it
-stands for any lines. ``python docs/shown.py [PAGE...]`` names what is shown and not printed; ``--write`` puts today's
-figures into the pages.
+stands for any lines. The files in ``docs/examples/PAGE`` lie in that folder. ``python docs/shown.py [PAGE...]`` names
+what is shown and not printed; ``--write`` puts today's figures into the pages.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ from unittest import mock
 from gpusim.cli import main
 
 ROOT: Final = Path(__file__).parents[1]
+EXAMPLES: Final = ROOT / "docs" / "examples"
+"""Folder of the files that the examples of a page need, in a folder of the page's name."""
+
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 """Every page whose examples are executed."""
 
@@ -66,6 +70,12 @@ class Shown:
 
     block: Block
     printed: str
+
+
+def lay_out(page: Path) -> None:
+    """Copy the files that the examples of a page need to the working directory."""
+    for file in sorted((EXAMPLES / page.stem).glob("*")):
+        shutil.copy(file, file.name)
 
 
 def blocks(page: str) -> tuple[Block, ...]:
@@ -192,6 +202,7 @@ def rewrite(path: Path) -> None:
     """Put today's figures into a page."""
     page = path.read_text(encoding="utf-8")
     with own_folder():
+        lay_out(path)
         changes = [(shown.block.span, refreshed(shown)) for shown in executed(page)]
     for (begin, end), text in reversed(changes):
         page = page[:begin] + text + page[end:]
@@ -202,6 +213,7 @@ def differing(path: Path) -> Iterator[str]:
     """Yield what a page shows and its examples do not print."""
     try:
         with own_folder():
+            lay_out(path)
             for shown in executed(path.read_text(encoding="utf-8")):
                 compare(shown)
     except Differs as error:

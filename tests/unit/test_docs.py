@@ -44,7 +44,7 @@ MEASURED = tuple(ROOT / "reports" / "measured" / folder for folder in ("", "h200
 MOST_CELL = 300
 """Characters of a cell of a table: two lines."""
 
-SIMULATING = {"how-to.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
+SIMULATING = {"how-to.md", "own-kernels-time.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
 """Pages whose examples take five seconds or more."""
 
 
@@ -58,6 +58,7 @@ SIMULATING = {"how-to.md", "get-started.md", "index.md", "sweeping.md", "explain
 def test_examples_print_what_the_page_shows(page, tmp_path, monkeypatch):
     """Blocks run one after another, as in one session; a block of text after one is its output, or a part of it."""
     monkeypatch.chdir(tmp_path)
+    shown.lay_out(DOCS / page)
     for each in shown.executed((DOCS / page).read_text(encoding="utf-8")):
         shown.compare(each)
 
