@@ -3,6 +3,7 @@
 from gpusim.commands.options.figures import PlotOptions, ReportOptions, TraceOptions
 from gpusim.commands.output import check_folder, check_picture, print_json, print_text, progress, written
 from gpusim.commands.own.report import own_report
+from gpusim.commands.own.trace import trace_kernel
 from gpusim.errors import BadInput
 from gpusim.results import run_directory
 from gpusim.results.run_name import name_of_run
@@ -54,8 +55,12 @@ def trace_run(options: TraceOptions) -> None:
     directory, trace_format, out = options.run_directory, options.trace_format, options.out
     if out is not None:
         check_folder(out)
-    result, timeline = run_directory.read_run(directory)
     path = out or directory / run_directory.TRACES[trace_format]
+    if run_directory.is_own_run(directory):
+        trace_kernel(options, path)
+        _answer({"format": trace_format, "path": str(path)}, as_json=options.as_json)
+        return
+    result, timeline = run_directory.read_run(directory)
     with written(path, force=options.force, follow=out is not None) as aside:
         write_trace(trace_format, result, timeline, aside)
     _answer({"format": trace_format, "path": str(path)}, as_json=options.as_json)

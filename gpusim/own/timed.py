@@ -19,6 +19,8 @@ from gpusim.own.accesses import Requests, SharedWavefronts
 from gpusim.own.machine_code import MachineCode, last_exits, machine_code, traced_in
 from gpusim.own.paths import Paths, leaders_of, stretches_of
 from gpusim.own.trace import LaunchTrace
+from gpusim.own.watched import executed_by, warp_log
+from gpusim.results.kernel_warps import WarpLog
 from gpusim.sim.columns import Code, Data, Traces, column, zeros
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.engine import engine
@@ -50,6 +52,7 @@ class OwnTime:
         sms: SMs that have CTAs.
         programs, streams: Distinct programs, and distinct lists of accesses, of the CTAs.
         seconds: Wall time of the core's execution.
+        log: States of the warps of the watched CTA; None if none was watched.
     """
 
     cycles: int
@@ -65,6 +68,7 @@ class OwnTime:
     programs: int
     streams: int
     seconds: float = field(compare=False)
+    log: WarpLog | None = field(default=None, compare=False, repr=False)
 
 
 class TracedExecution:
@@ -129,12 +133,13 @@ class TracedExecution:
         reserved = self.machine.limits.shared_reserved_per_cta if cubin.architecture >= 90 else 0
         return max(0, cubin.shared_bytes - reserved) + self.execution.launch.shared_bytes
 
-    def time(self, progress: Progress = silent) -> OwnTime:
+    def time(self, progress: Progress = silent, watched: int | None = None) -> OwnTime:
         """
         Simulate the launch in time.
 
         Args:
             progress: Called with a line every few seconds.
+            watched: CTA whose warps are logged, by its linear number; None logs none.
 
         Raises:
             BadInput: A CTA does not fit on an SM, or the machine has no figure for a pipe.
@@ -161,13 +166,19 @@ class TracedExecution:
         groups = groups_of(ctas, sms, machine.launch.units)
         chip: Chip = engine().module.Chip(figures, code, data, sms, occupancy.ctas, 1, groups)
         started = time.perf_counter()
-        lives = run_chip(chip, machine.launch, range(ctas), None, progress)
+        lives = run_chip(chip, machine.launch, range(ctas), watched, progress)
         seconds = time.perf_counter() - started
         spans = _spans(lives)
         by_instruction = np.frombuffer(chip.by_instruction, dtype=np.int64).reshape(-1, len(REASONS))
         folded = by_instruction[: len(self.execution.code)].copy()
         np.add.at(folded, decoded.origin[len(folded) :], by_instruction[len(folded) :])
         longest = max(*spans, chip.stores.acknowledged - min(life.launched for life in lives))
+        log = None
+        if watched is not None:
+            begins = trace.programs[trace.program[watched]]
+            executed = [executed_by(trace.paths, begin, decoded.origin) for begin in begins]
+            launched = next(life.launched for life in lives if life.cta == watched)
+            log = warp_log(chip, watched, launched, self.execution.code, executed)
         return OwnTime(
             cycles=machine.launch.elapsed(longest, ctas=ctas, working=sms, busy=decoded.has_mma),
             active=sum(spans) // len(spans),
@@ -182,6 +193,7 @@ class TracedExecution:
             programs=len(trace.programs),
             streams=trace.streams,
             seconds=seconds,
+            log=log,
         )
 
     def _code(self, decoded: MachineCode, first: IntArray, end: IntArray) -> Code:

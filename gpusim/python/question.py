@@ -23,6 +23,7 @@ from gpusim.own.strides import FirstAccesses
 from gpusim.own.timed import OwnTime, TracedExecution
 from gpusim.python.kernel import BoundKernel, kernel
 from gpusim.results.kernel_result import ConflictNote, ExecutedData, KernelResult, KernelRow, ranked, validation_of
+from gpusim.results.kernel_warps import WarpLog
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles
 from gpusim.scenario.own_kernel import KernelQuestion
@@ -37,10 +38,12 @@ class KernelAnswer:
 
     Attributes:
         result: Time and counts.
+        log: States of the warps of the CTA in the middle.
         arrays: The arrays among the arguments, by name. They have what the kernel wrote if it was executed in full.
     """
 
     result: KernelResult
+    log: WarpLog | None
     arrays: Mapping[str, npt.NDArray[Any]]
 
 
@@ -68,13 +71,20 @@ def answer(question: KernelQuestion, *, full: bool = False, progress: Progress =
     counts, traced = empty_counts(execution.code), TracedExecution(execution, bound.machine)
     first, watch = FirstAccesses(execution.rows), LaunchWatch(execution)
     count(counts, execution.rows, watch.watch(first.watch(traced.run())))
-    ran = _Executed(execution, counts, first.strides(), traced.time(progress), watch.examples(counts), watch.findings())
+    ran = _Executed(
+        execution,
+        counts,
+        first.strides(),
+        traced.time(progress, bound.launch.ctas // 2),
+        watch.examples(counts),
+        watch.findings(),
+    )
     result = _result(question, bound, ran)
     result = replace(result, data=replace(result.data, seconds=time.perf_counter() - started))
     arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
     for number, array in enumerate(arrays.values() if full else ()):
         array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
-    return KernelAnswer(result, arrays)
+    return KernelAnswer(result, ran.timed.log, arrays)
 
 
 def launch_of(question: KernelQuestion) -> BoundKernel:

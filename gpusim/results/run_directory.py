@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from gpusim.errors import BadInput, CannotRun
 from gpusim.results import result as results
 from gpusim.results.kernel_result import KernelResult, is_kernel_result
+from gpusim.results.kernel_warps import WarpLog
 from gpusim.results.program import SELECTED
 from gpusim.results.provenance import digest
 from gpusim.results.result import Result
@@ -33,7 +34,7 @@ FILES = (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFE
 SCENARIO_MARK = b"# gpusim: a scenario with every default written out\n"
 """First line of a resolved scenario."""
 
-OWN_RUN_COMMANDS = "gpusim compare, explain and report"
+OWN_RUN_COMMANDS = "gpusim compare, explain, report and trace"
 """The commands that take the run directory of a kernel of the user's own."""
 
 TIMELINE_SCHEMA = "gpusim.timeline/1"
@@ -118,12 +119,15 @@ def write_run(directory: Path, result: Result, timeline: Timeline, scenario_toml
     _write(directory, texts)
 
 
-def write_kernel_run(directory: Path, result: KernelResult, scenario_toml: str, command: list[str]) -> None:
-    """Write the result, scenario and manifest of a kernel of the user's own; the rest is as in ``write_run``."""
+def write_kernel_run(
+    directory: Path, result: KernelResult, log: WarpLog | None, scenario_toml: str, command: list[str]
+) -> None:
+    """Write the files of a run of a kernel of the user's own: as ``write_run``, with the log of a CTA's warps."""
     manifest = {**result.provenance, "stream": "own", "command": command}
     texts: dict[str, Iterable[bytes]] = {
         MANIFEST: [json.dumps(manifest, indent=1).encode() + b"\n"],
         RESULT: [json.dumps(result.to_dict(), indent=1).encode() + b"\n"],
+        **({} if log is None else {TIMELINE: [log.to_json().encode()]}),
         SCENARIO: [SCENARIO_MARK, scenario_toml.encode()],
     }
     _write(directory, texts)

@@ -1,6 +1,7 @@
 """Answers about kernels of the user's own that are written out by hand, for tests of what shows them."""
 
 from gpusim.results.kernel_result import ConflictNote, ExecutedData, KernelResult, KernelRow
+from gpusim.results.kernel_warps import LoggedWarp, WarpLog
 from gpusim.results.result import Cycles
 
 LOAD = KernelRow(
@@ -81,3 +82,15 @@ def own_answer(**changes):
         "provenance": {"version": "0", "commit": None},
     }
     return KernelResult(**fields | changes)
+
+
+def own_log(**changes):
+    """Return the log of one warp that issues, waits for memory, and issues again."""
+    warp = LoggedWarp(warp=0, smsp=2, begin=(0, 1, 5), end=(1, 5, 6), reason=(0, 1, 0), row=(0, 1, 1))
+    fields = {
+        "cta": 2,
+        "reasons": ("selected", "long_scoreboard"),
+        "instructions": ("0x0010 LDG.E R2, [R2.64]", "0x0020 FADD R2, R2, R2"),
+        "warps": (warp,),
+    }
+    return WarpLog(**fields | changes)

@@ -44,7 +44,15 @@ MEASURED = tuple(ROOT / "reports" / "measured" / folder for folder in ("", "h200
 MOST_CELL = 300
 """Characters of a cell of a table: two lines."""
 
-SIMULATING = {"how-to.md", "own-kernels-time.md", "get-started.md", "index.md", "sweeping.md", "explaining.md", "python.md"}
+SIMULATING = {
+    "how-to.md",
+    "own-kernels-time.md",
+    "get-started.md",
+    "index.md",
+    "sweeping.md",
+    "explaining.md",
+    "python.md",
+}
 """Pages whose examples take five seconds or more."""
 
 

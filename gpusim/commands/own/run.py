@@ -43,7 +43,7 @@ def run_question(file: str, question: KernelQuestion, options: RunOptions, wante
             found = answer(question, full=bool(places), progress=progress)
         command = _command(file, options)
         text = write_toml(question.resolved())
-        run_directory.write_kernel_run(claimed.folder, found.result, text, command)
+        run_directory.write_kernel_run(claimed.folder, found.result, found.log, text, command)
         directory = claimed.publish()
     _save(found.arrays, places, force=options.force)
     progress(f"{file}: written to {directory}")

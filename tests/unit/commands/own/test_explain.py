@@ -39,5 +39,5 @@ def test_a_command_that_needs_a_schedule_refuses_the_run_by_name(gpusim):
     gpusim("run", "transpose_tile.toml", "--out", "run")
 
     assert gpusim("stalls", "run").err == (
-        "gpusim: run: a run of a kernel of your own, which only gpusim compare, explain and report take\n"
+        "gpusim: run: a run of a kernel of your own, which only gpusim compare, explain, report and trace take\n"
     )

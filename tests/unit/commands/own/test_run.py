@@ -44,7 +44,7 @@ def test_json_is_the_documented_result_and_that_of_the_run_directory(gpusim):
     assert set(data) == {field.name for field in fields(KernelResult)}
     assert answer.out == Path("run/result.json").read_text()
     assert sorted(path.name for path in Path("run").iterdir()) == [
-        *("manifest.json", "result.json", "scenario.resolved.toml"),
+        *("manifest.json", "result.json", "scenario.resolved.toml", "timeline.json"),
     ]
 
 
