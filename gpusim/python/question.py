@@ -1,7 +1,7 @@
 """Answers a scenario of a kernel of the user's own: makes its arguments, executes it, and simulates its time."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from gpusim.execute.checks.memory import MemoryFindings
 from gpusim.execute.conflicts import ConflictExample
 from gpusim.execute.core import constants as core
 from gpusim.execute.counts import KernelCounts, count, empty_counts
-from gpusim.execute.run import KernelExecution
+from gpusim.execute.run import ExecutedSteps, KernelExecution
 from gpusim.execute.slices import slice_of
 from gpusim.execute.watch import LaunchWatch
 from gpusim.machine.spec import Machine
@@ -27,7 +27,7 @@ from gpusim.results.kernel_warps import WarpLog
 from gpusim.results.provenance import provenance
 from gpusim.results.result import Cycles
 from gpusim.scenario.own_kernel import KernelQuestion
-from gpusim.sim.pace import Progress, silent
+from gpusim.sim.pace import Progress, paced, silent
 from gpusim.sim.stall_reasons import REASONS
 
 
@@ -70,7 +70,8 @@ def answer(question: KernelQuestion, *, full: bool = False, progress: Progress =
     execution = bound.execution(values, sliced=not full)
     counts, traced = empty_counts(execution.code), TracedExecution(execution, bound.machine)
     first, watch = FirstAccesses(execution.rows), LaunchWatch(execution)
-    count(counts, execution.rows, watch.watch(first.watch(traced.run())))
+    say = paced(progress, "CTAs that are executed", bound.launch.ctas)
+    count(counts, execution.rows, watch.watch(first.watch(_told(traced.run(), say))))
     ran = _Executed(
         execution,
         counts,
@@ -85,6 +86,13 @@ def answer(question: KernelQuestion, *, full: bool = False, progress: Progress =
     for number, array in enumerate(arrays.values() if full else ()):
         array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
     return KernelAnswer(result, ran.timed.log, arrays)
+
+
+def _told(pieces: Iterable[ExecutedSteps], say: Callable[[int], None]) -> Iterator[ExecutedSteps]:
+    """Yield the pieces of a trace, and say at which CTA each is."""
+    for piece in pieces:
+        say(piece.cta)
+        yield piece
 
 
 def launch_of(question: KernelQuestion) -> BoundKernel:

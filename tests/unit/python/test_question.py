@@ -10,6 +10,7 @@ from gpusim.errors import BadInput
 from gpusim.python.question import answer
 from gpusim.results.kernel_result import KERNEL_SCHEMA, load_kernel_result
 from gpusim.scenario.own_kernel import KernelQuestion
+from gpusim.sim import pace
 
 TRANSPOSE = {"in": "random:f32[64,64]", "out": "f32[64,64]", "rows": 64, "columns": 64}
 
@@ -94,3 +95,13 @@ def test_a_result_is_read_as_it_was_written(question, tmp_path):
 def test_a_wrong_argument_is_refused_by_its_name(question):
     with pytest.raises(BadInput, match=r"^argument in: unknown type 'f23' in 'f23\[8\]', did you mean \"f32\"\?$"):
         answer(question("transpose_tile", (2, 2), (32, 8), {**TRANSPOSE, "in": "f23[8]"}))
+
+
+def test_a_long_execution_says_how_far_it_is(question, monkeypatch):
+    monkeypatch.setattr(pace, "EVERY", 0.0)
+    said = []
+
+    answer(question("transpose_tile", (2, 2), (32, 8), TRANSPOSE), progress=said.append)
+
+    assert "CTAs that are executed: 3 of 4" in said
+    assert any(line.startswith("CTAs that have ended: ") for line in said)
