@@ -151,9 +151,9 @@ def _other_launch(
 
 def _other_extent(extent: Any, chance: Random) -> object:
     drawn = chance.choice((*ABSURD, -1, 1.5, None, "32", (), (1, 2), (1, 2, 3, 4), (1, 1, 65536), np.int64(3)))
-    if isinstance(extent, tuple) and chance.random() < 0.6:
+    if isinstance(extent, tuple) and extent and chance.random() < 0.6:
         changed = list(extent)
-        changed[chance.randrange(3)] = chance.choice(ABSURD[:12])
+        changed[chance.randrange(len(changed))] = chance.choice(ABSURD[:12])
         return tuple(changed)
     return drawn
 
@@ -170,7 +170,7 @@ def _other_argument(argument: Any, given: Sequence[Any], chance: Random) -> obje
             lambda: np.zeros(argument.shape, chance.choice(("u1", "f8", "c16", ">i4", "S3", "O", "M8[s]", "?"))),
             lambda: chance.choice([one for one in given if isinstance(one, np.ndarray)]),
             lambda: np.frombuffer(chance.randbytes(argument.nbytes), np.uint8).copy(),
-            lambda: np.frombuffer(argument.tobytes(), argument.dtype),
+            lambda: _read_only(argument),
             lambda: np.broadcast_to(argument, (2, *argument.shape)),
             lambda: np.array(3),
             lambda: np.zeros(3, dtype=[("a", "f4"), ("b", "i4")]),
@@ -195,6 +195,12 @@ def _other_argument(argument: Any, given: Sequence[Any], chance: Random) -> obje
     return chance.choice(
         (*numbers, *others, np.uint8(255), np.float64(2), np.bool_(1), np.datetime64(1, "s"), object())
     )
+
+
+def _read_only(array: Any) -> Any:
+    copied = array.copy()
+    copied.flags.writeable = False
+    return copied
 
 
 def outcome_of(case: FuzzedLaunch, number: int, file: Path) -> FuzzOutcome:

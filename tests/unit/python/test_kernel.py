@@ -312,6 +312,47 @@ def test_a_divergent_barrier_waits_for_both_branches(module):
     assert np.array_equal(out, np.where(lanes % 2, 63 - lanes, lanes - 63))
 
 
+def test_comparisons_of_halves_are_ones_or_masks(module):
+    """HSET2.BF gives 1.0, in bf16 too, without BF all bits; .LTU holds where one is a NaN."""
+    drawn = np.random.default_rng(1).integers(-2, 3, (3, 64))
+    a, b, c = drawn[0].astype(np.float16), drawn[1].astype(np.float16), drawn[2]
+    a[::7] = np.nan
+    out, words = np.zeros(256, dtype=np.float16), (c.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    rest = (drawn[1].astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+    module("half_sets")[1, 32](out, a, b, rest, words)
+
+    with np.errstate(invalid="ignore"):
+        for part, holds in enumerate((a >= b, ~(a >= b), a == b)):
+            assert np.array_equal(out[64 * part :][:64], holds.astype(np.float16))
+        assert np.array_equal(out[192:].view(np.uint16), np.where(a > b, 0xFFFF, 0))
+    assert np.array_equal(rest, np.where(c <= drawn[1], 0x3F80, 0))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("entry", "threads", "others"),
+    [
+        ("globals", 32, ()),
+        ("sines", 32, ()),
+        ("recursion", 32, (5,)),
+        ("clocks", 32, ()),
+        ("divergent_barrier", 64, ()),
+        ("generic_atomic", 32, (1,)),
+        ("half_sets", 32, tuple(np.arange(256, dtype=np.uint8) for _ in range(4))),
+    ],
+)
+def test_both_executions_of_the_core_write_the_same(module, entry, threads, others):
+    compiled, interpreted = (np.arange(128, dtype=np.float64) * 1e5 for _ in range(2))
+
+    runs = [module(entry)[1, threads](compiled, *others)]
+    with asked_for("interpreted"):
+        runs.append(module(entry)[1, threads](interpreted, *others))
+
+    assert compiled.tobytes() == interpreted.tobytes()
+    assert [row.issues for row in runs[0].rows] == [row.issues for row in runs[1].rows]
+
+
 @pytest.mark.parametrize("shared", [0, 1])
 def test_an_atomic_of_a_generic_address_reaches_both_memories(module, shared):
     out = np.zeros(1, dtype=np.int32)

@@ -1,6 +1,8 @@
 // Kernels with variables of their module, calls, traps, and lanes that wait for each other:
 // nvcc -std=c++17 -arch=sm_80 -cubin -o module.cubin module.cu
 #include <cassert>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cstdio>
 __device__ int counter = 5;
 __device__ float table[4] = {1, 2, 3, 4};
@@ -58,6 +60,14 @@ __global__ void generic_atomic(int* out, int shared) {
     atomicAdd(shared ? &sum : out, threadIdx.x);
     __syncthreads();
     if (!threadIdx.x && shared) out[0] = sum;
+}
+__global__ void half_sets(__half2* out, const __half2* a, const __half2* b, __nv_bfloat162* rest, const __nv_bfloat162* c) {
+    int i = threadIdx.x;
+    out[i] = __hge2(a[i], b[i]);
+    out[32 + i] = __hltu2(a[i], b[i]);
+    out[64 + i] = __heq2(a[i], b[i]);
+    ((unsigned*)out)[96 + i] = __hgt2_mask(a[i], b[i]);
+    rest[i] = __hle2(c[i], rest[i]);
 }
 __global__ void store(int* out) { out[threadIdx.x] = 1; }
 }
