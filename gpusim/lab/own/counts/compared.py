@@ -21,7 +21,7 @@ from gpusim.lab.own.kernel import OwnKernel, Size
 from gpusim.lab.own.machine_code import read_code
 from gpusim.layout.banks import access_wavefronts
 from gpusim.layout.global_lines import returning_wavefronts
-from gpusim.lower.sass.cubin import Cubin, read_cubin
+from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import Sass
 from gpusim.records.halves import Half
 from gpusim.units import WARP_SIZE
@@ -106,8 +106,18 @@ def read_measured(folder: Path, half: Half, size: Size = "large") -> dict[str, M
             opcodes[row["name"]],
             ideal[row["name"]],
         )
-        for row in _read(folder / f"{name}_counters.csv", size)
+        for row in read_counters(folder, half, size)
     }
+
+
+def read_counters(folder: Path, half: Half, size: Size = "large") -> list[dict[str, str]]:
+    """
+    Return the rows of ncu's counters of a half.
+
+    Raises:
+        CannotRun: The file is missing.
+    """
+    return _read(folder / f"{half.replace('-', '_')}_counters.csv", size)
 
 
 def _read(path: Path, size: Size) -> list[dict[str, str]]:
@@ -122,20 +132,33 @@ def execute_measured(kernel: OwnKernel, folder: Path, size: Size = "large") -> E
         CannotRun: The machine code was not kept.
         Unsupported: An instruction that is reached is not executed.
     """
-    execution = _prepared(kernel, size, read_cubin(read_code(folder, kernel.source), kernel.entry, kernel.source))
+    execution = prepared(kernel, size, folder)
     counts, copies = empty_counts(execution.code), _Copies(execution)
     count(counts, execution.rows, copies.seen())
     return ExecutedKernel(execution.code, counts.rows, copies.wavefronts)
 
 
-def _prepared(kernel: OwnKernel, size: Size, cubin: Cubin) -> KernelExecution:
+def prepared(kernel: OwnKernel, size: Size, folder: Path, *, sliced: bool = False) -> KernelExecution:
+    """
+    Return the execution of a launch from the machine code that was measured; it has not begun.
+
+    Args:
+        kernel: The kernel.
+        size: Which launch.
+        folder: Folder of the measurements.
+        sliced: Only what reaches an address, a predicate or a branch is executed.
+
+    Raises:
+        CannotRun: The machine code was not kept.
+    """
+    cubin = read_cubin(read_code(folder, kernel.source), kernel.entry, kernel.source)
     launch = kernel.launch(size)
     given = make_arguments(launch)
     image = image_of([(name, value) for name, value in given.items() if isinstance(value, np.ndarray)])
     addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
     values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
     shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
-    return KernelExecution(cubin, shape, values, image, keeps=True)
+    return KernelExecution(cubin, shape, values, image, keeps=True, sliced=sliced)
 
 
 class _Copies:
