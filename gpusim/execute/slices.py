@@ -3,6 +3,10 @@ Finds what reaches an address, a predicate or a branch: the slice of a kernel th
 
 Liveness is computed backwards along the control flow, as a compiler does. Control flow, barriers and the addresses of
 accesses are always needed; a load is needed if its value is, and then so are the values that are stored to its space.
+
+A guarded instruction needs its sources only where its guard holds, and writes only there. So a place may be live under
+a condition: while a predicate has a value. Without conditions, a register that guarded instructions write and read in a
+loop would be live around the loop, and its data would seem to reach whatever else the register is used for.
 """
 
 from dataclasses import dataclass
@@ -16,8 +20,21 @@ from gpusim.units import WORD_BYTES
 Places: TypeAlias = int
 """A set of registers and predicates, as a mask of bits: a register's row, and ``_PREDICATES`` more for a predicate."""
 
+Live: TypeAlias = int
+"""
+Places that are live: those without a condition, then those under each condition, in blocks of ``_BLOCK`` bits.
+
+Condition 2 p + f is that predicate p is true (f is 0) or false (f is 1). Its block is behind that of no condition.
+"""
+
 _PREDICATES: Final = core.REGISTERS + core.UNIFORM_REGISTERS
 _ALL_PREDICATES: Final = ((1 << core.PREDICATE_ROWS) - 1) << _PREDICATES
+_BLOCK: Final = _PREDICATES + core.PREDICATE_ROWS
+_PLACES: Final = (1 << _BLOCK) - 1
+_CONDITIONS: Final = 2 * core.PREDICATE_ROWS
+_EVERYWHERE: Final = sum(1 << block * _BLOCK for block in range(1 + _CONDITIONS))
+"""The place 0 in every block: times some places, these places under every condition."""
+
 _CONSTANTLY_ZERO: Final = 1 << RZ | 1 << core.REGISTERS + URZ
 _ALWAYS: Final = (PT, PT + core.PREDICATE_ROWS // 2)
 
@@ -31,6 +48,16 @@ _FRAGMENT: Final = 4
 """Most registers of a fragment of an mma.sync."""
 
 _LOADING: Final = (core.LOAD, core.LOAD_MATRIX, core.ATOMIC)
+_OWN_LANE: Final = frozenset(range(core.ADD3, core.D_COMPARE + 1)) | {
+    core.LOAD,
+    core.STORE_WORDS,
+    core.ATOMIC,
+    core.COPY,
+}
+"""Kinds of which a lane reads no other lane's registers."""
+
+_MATRIX_PRODUCTS: Final = (core.H_MATRIX, core.I_MATRIX, core.D_MATRIX)
+
 _SPACES_OF_GENERIC: Final = frozenset({core.GLOBAL_SPACE, core.SHARED_SPACE, core.LOCAL_SPACE})
 
 
@@ -58,10 +85,21 @@ class SlicedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What one instruction needs always, what it needs for its value, and what it writes."""
+    """
+    What one instruction does with places.
+
+    Attributes:
+        always, value: What it needs always, and for its value.
+        guard: Number of the condition under which it is executed; -1 if it always is.
+        conditional: Whether it needs places under this condition only.
+        writes, kills: What it may write, and what it surely writes where its guard holds.
+        kind, space: Columns of the row.
+    """
 
     always: Places
     value: Places
+    guard: int
+    conditional: bool
     writes: Places
     kills: Places
     kind: int
@@ -90,7 +128,7 @@ def slice_of(rows: IntArray) -> SlicedRows:
     for at, (one, own) in enumerate(zip(read, needed, strict=True)):
         if own:
             continue
-        if one.kind in _LOADING:
+        if one.kind in (*_LOADING, core.LOAD_CONSTANT):
             sliced[at, [core.TO, core.TO_HIGH]] = core.NO_DESTINATION
         elif one.kind >> core.GROUP and one.kind not in (core.STORE_WORDS, core.COPY):
             sliced[at, core.KIND] = core.NO_EFFECT
@@ -101,16 +139,12 @@ def slice_of(rows: IntArray) -> SlicedRows:
 
 def _needed(read: list[_Row], following: list[list[int] | None], spaces: frozenset[int]) -> list[bool]:
     """Return for each instruction whether its value is needed, if values in some spaces of memory are."""
-    entering = [0] * len(read)
+    entering: list[Live] = [0] * len(read)
     anywhere, changed = 0, True
     while changed:
         changed = False
         for at in range(len(read) - 1, -1, -1):
-            one, after = read[at], following[at]
-            live = anywhere if after is None else 0
-            for target in after or ():
-                live |= entering[target]
-            found = (live & ~one.kills) | one.always | (one.value if _is_needed(one, live, spaces) else 0)
+            found = _entering(read[at], _leaving(following[at], entering, anywhere), spaces)
             if found != entering[at]:
                 entering[at], changed = found, True
         wider = 0
@@ -118,17 +152,61 @@ def _needed(read: list[_Row], following: list[list[int] | None], spaces: frozens
             wider |= live
         changed |= wider != anywhere
         anywhere = wider
-    leaving = []
-    for after in following:
-        live = anywhere if after is None else 0
-        for target in after or ():
-            live |= entering[target]
-        leaving.append(live)
+    leaving = [_leaving(after, entering, anywhere) for after in following]
     return [_is_needed(one, live, spaces) for one, live in zip(read, leaving, strict=True)]
 
 
-def _is_needed(one: _Row, live: Places, spaces: frozenset[int]) -> bool:
-    if one.writes & live:
+def _leaving(after: list[int] | None, entering: list[Live], anywhere: Live) -> Live:
+    """Return what is live behind an instruction, from what is live at those that may follow."""
+    live = anywhere if after is None else 0
+    for target in after or ():
+        live |= entering[target]
+    return live
+
+
+def _entering(one: _Row, live: Live, spaces: frozenset[int]) -> Live:
+    """Return what is live before an instruction, from what is live behind it."""
+    needs = one.always | (one.value if _is_needed(one, live, spaces) else 0)
+    written = one.writes >> _PREDICATES
+    while written:
+        predicate = (written & -written).bit_length() - 1
+        written &= written - 1
+        for condition in (2 * predicate, 2 * predicate + 1):  # what the predicate was before is not known
+            block = _under(live, condition)
+            live = (live & ~(_PLACES << _at(condition))) | block
+    if one.guard < 0:
+        live &= ~(one.kills * _EVERYWHERE)
+    elif one.kills:
+        freed = live & one.kills
+        live &= ~(one.kills | one.kills << _at(one.guard))
+        live |= freed << _at(one.guard ^ 1)
+    if needs and one.guard >= 0 and one.conditional:
+        return live | needs << _at(one.guard) | 1 << _PREDICATES + one.guard // 2
+    return live | needs
+
+
+def _at(condition: int) -> int:
+    """Return the first bit of a condition's block."""
+    return (condition + 1) * _BLOCK
+
+
+def _under(live: Live, condition: int) -> Places:
+    return live >> _at(condition) & _PLACES
+
+
+def _reached(one: _Row, live: Live) -> Places:
+    """Return what is live where an instruction writes: without a condition, or not under the opposite of its guard."""
+    if one.guard >= 0:
+        live &= ~(_PLACES << _at(one.guard ^ 1))
+    found = 0
+    while live:
+        found |= live & _PLACES
+        live >>= _BLOCK
+    return found
+
+
+def _is_needed(one: _Row, live: Live, spaces: frozenset[int]) -> bool:
+    if one.writes and one.writes & _reached(one, live):
         return True
     if one.kind in (core.STORE_WORDS, core.ATOMIC):
         return bool(spaces & (_SPACES_OF_GENERIC if one.space == core.GENERIC_SPACE else {one.space}))
@@ -162,19 +240,38 @@ def _row(cells: IntArray) -> _Row:
         if kind in (core.STORE_WORDS, core.ATOMIC):
             sources = _span(int(cells[core.FROM_C]), words) | _span(int(cells[core.FROM_C_HIGH]), words)
         writes |= _span(int(cells[core.TO]), words)
-    elif kind in (core.H_MATRIX, core.I_MATRIX):
+    elif kind in _MATRIX_PRODUCTS:
         for column in (core.FROM_A, core.FROM_B, core.FROM_C):
             sources |= _span(int(cells[column]), _FRAGMENT)
         writes |= _span(int(cells[core.TO]), _FRAGMENT)
     elif kind == core.LOAD_CONSTANT:
+        always, sources = tested | sources, 0
         writes |= _span(int(cells[core.TO]), max(1, size // WORD_BYTES))
     elif kind == core.PACK_PREDICATES:
         sources |= _ALL_PREDICATES
     elif kind == core.UNPACK_PREDICATES:
         writes |= _ALL_PREDICATES
-    certain = guard == 0 and cells[core.GUARD_FLIP] == 0 and kind not in (core.H_MATRIX, core.I_MATRIX)
-    certain = certain and kind != core.UNPACK_PREDICATES
-    return _Row(always, sources | tested, writes, writes if certain else 0, kind, int(cells[core.SPACE]))
+    return _Row(
+        always=always,
+        value=sources | tested,
+        guard=2 * int(cells[core.GUARD]) + bool(cells[core.GUARD_FLIP]) if guard else -1,
+        conditional=kind in _OWN_LANE and kind not in (core.PACK_PREDICATES, core.UNPACK_PREDICATES),
+        writes=writes,
+        kills=_kills(cells, writes),
+        kind=kind,
+        space=int(cells[core.SPACE]),
+    )
+
+
+def _kills(cells: IntArray, writes: Places) -> Places:
+    """Return what an instruction surely writes where its guard holds."""
+    guard = _predicate(cells, core.GUARD)
+    never = not guard and cells[core.GUARD_FLIP]
+    if never or int(cells[core.KIND]) in (*_MATRIX_PRODUCTS, core.UNPACK_PREDICATES):
+        return 0
+    if guard and not cells[core.IS_UNIFORM]:
+        return writes & ((1 << core.REGISTERS) - 1 | _ALL_PREDICATES)  # a lane's guard says nothing about the warp's
+    return writes
 
 
 def _successors(cells: IntArray, at: int, count: int) -> list[int] | None:
