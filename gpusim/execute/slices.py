@@ -12,6 +12,8 @@ loop would be live around the loop, and its data would seem to reach whatever el
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import numpy as np
+
 from gpusim.arrays import IntArray
 from gpusim.execute.core import constants as core
 from gpusim.lower.sass.operands import PT, RZ, URZ
@@ -71,11 +73,14 @@ class SlicedRows:
             needed only makes its access.
         left_out: Instructions of the text that are not executed.
         reads: Spaces of memory whose contents reach an address, a predicate or a branch.
+        order_steers: Whether the old value that an atomic on global memory returns does. It depends on which CTA was
+            first, and gpusim executes CTAs one after the other.
     """
 
     rows: IntArray
     left_out: int
     reads: frozenset[int]
+    order_steers: bool
 
     @property
     def data_steers(self) -> bool:
@@ -134,7 +139,10 @@ def slice_of(rows: IntArray) -> SlicedRows:
             sliced[at, core.KIND] = core.NO_EFFECT
             sliced[at, [core.GUARD, core.GUARD_FLIP]] = PT, 0
             left_out += 1
-    return SlicedRows(sliced.reshape(-1), left_out, spaces)
+    returned = table[needed][:, [core.KIND, core.SPACE, core.TO]]
+    in_global = np.isin(returned[:, 1], (core.GLOBAL_SPACE, core.GENERIC_SPACE))
+    order = bool(((returned[:, 0] == core.ATOMIC) & in_global & (returned[:, 2] >= 0)).any())
+    return SlicedRows(sliced.reshape(-1), left_out, spaces, order)
 
 
 def _needed(read: list[_Row], following: list[list[int] | None], spaces: frozenset[int]) -> list[bool]:
