@@ -22,7 +22,7 @@ function codeTable(run, id) {
   const most = Math.max(1, ...run.rows.map((row) => row.stalled));
   const heads = ["address", "instruction", "source", "stalled cycles", "share", "issues", "wavefronts", "sectors"];
   const body = element("tbody", {}, ...run.rows.flatMap((row, at) => codeRows(run, row, most, `${id}-${at}`)));
-  return scrolling("Machine code", element("table", { id: `${id}-table`, class: "code" },
+  return scrolling(`Table: machine code of ${run.name}`, element("table", { id: `${id}-table`, class: "code" },
     element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", { scope: "col", text })))), body));
 }
 
