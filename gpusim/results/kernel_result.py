@@ -175,9 +175,20 @@ class KernelResult:
         return {each.name: plain(getattr(self, each.name)) for each in fields(KernelResult)}
 
 
+UNVALIDATED: Final = "unvalidated"
+"""Validation of a machine on which no cycle of an own kernel was compared with silicon."""
+
+
 def validation_of(machine: str) -> str:  # noqa: ARG001 # every machine's cycles are unvalidated today
-    """Return in words how far cycles of own kernels are off on a machine, as measured on silicon."""
-    return "unvalidated"
+    """Return in a few words how far cycles of own kernels are off on a machine, as measured on silicon."""
+    return UNVALIDATED
+
+
+def trust_in_words(validation: str) -> str:
+    """Return what a validation means, in a sentence."""
+    if validation == UNVALIDATED:
+        return f"{UNVALIDATED}: no time of an own kernel is compared with silicon yet"
+    return validation
 
 
 def ranked(stalls: Mapping[str, int]) -> dict[str, int]:

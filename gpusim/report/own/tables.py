@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gpusim.report.stall_shares import percent
 from gpusim.report.tables import counted, facts, has_blocks, print_plain, ruled, stalls
-from gpusim.results.kernel_result import SELECTED_REASON, KernelResult, KernelRow
+from gpusim.results.kernel_result import SELECTED_REASON, KernelResult, KernelRow, trust_in_words
 from gpusim.results.stall_words import STALL_WORDS
 
 MOST_ROWS: Final = 10
@@ -152,7 +152,7 @@ def kernel_facts(result: KernelResult) -> list[tuple[str, str]]:
         ),
         ("occupancy", occupancy),
         ("cycles", f"{result.cycles.elapsed:,} elapsed, {result.cycles.active:,} active"),
-        ("trust", f"{result.validation}: no time of an own kernel is compared with silicon yet"),
+        ("trust", trust_in_words(result.validation)),
         ("time", f"{result.time_us:,.2f} us at {result.clock_mhz:,} MHz"),
         ("of peak", ", ".join(f"{name} {100 * share:.0f} %" for name, share in result.of_peak.items())),
         ("DRAM", _dram(result)),

@@ -7,7 +7,7 @@ from problems.own_answers import MATH, STORE, own_answer
 
 from gpusim.errors import BadInput
 from gpusim.machine.load import machine_names
-from gpusim.results.kernel_result import is_kernel_result, load_kernel_result, ranked, validation_of
+from gpusim.results.kernel_result import is_kernel_result, load_kernel_result, ranked, trust_in_words, validation_of
 
 
 def test_totals_are_sums_over_the_instructions():
@@ -24,6 +24,11 @@ def test_reasons_without_cycles_are_left_out_and_equal_ones_sorted_by_name():
 
 def test_no_machine_is_validated_yet():
     assert {validation_of(name) for name in machine_names()} == {"unvalidated"}
+
+
+def test_a_validation_is_said_as_it_is_and_its_lack_explained():
+    assert trust_in_words("unvalidated").startswith("unvalidated: no time of an own kernel")
+    assert trust_in_words("off by 9 % on held-out kernels") == "off by 9 % on held-out kernels"
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path):
