@@ -110,10 +110,11 @@ def arguments_of(question: KernelQuestion, bound: BoundKernel) -> dict[str, OwnA
     """
     wanted, given = len(bound.cubin.parameters), list(question.arguments)
     if wanted != len(given):
+        sizes = ", ".join(str(size) for _, size in bound.cubin.parameters)
         names = f" ({', '.join(given)})" if given else ""
         raise BadInput(
-            f"{bound.cubin.kernel} takes {wanted} arguments, got {len(given)}{names}; state each in the order of the"
-            " signature"
+            f"{bound.cubin.kernel} takes {wanted} arguments, of {sizes or 'no'} bytes, got {len(given)}{names};"
+            " state each in the order of the signature"
         )
     return {
         name: value

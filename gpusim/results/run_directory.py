@@ -34,7 +34,7 @@ FILES = (RESULT, TIMELINE, SCENARIO, *FIGURES.values(), *TRACES.values(), MANIFE
 SCENARIO_MARK = b"# gpusim: a scenario with every default written out\n"
 """First line of a resolved scenario."""
 
-OWN_RUN_COMMANDS = "gpusim compare, explain, report and trace"
+OWN_RUN_COMMANDS = "gpusim compare, explain, report, stalls and trace"
 """The commands that take the run directory of a kernel of the user's own."""
 
 TIMELINE_SCHEMA = "gpusim.timeline/1"

@@ -38,6 +38,15 @@ def test_settings_change_a_scenario_and_no_run(gpusim):
 def test_a_command_that_needs_a_schedule_refuses_the_run_by_name(gpusim):
     gpusim("run", "transpose_tile.toml", "--out", "run")
 
-    assert gpusim("stalls", "run").err == (
-        "gpusim: run: a run of a kernel of your own, which only gpusim compare, explain, report and trace take\n"
-    )
+    refused = gpusim("plot", "run", "stalls").err
+
+    assert refused.startswith("gpusim: run: a run of a kernel of your own, which only gpusim compare, explain, ")
+
+
+def test_the_stalls_of_a_run_are_explained(gpusim):
+    result = json.loads(gpusim("run", "transpose_tile.toml", "--out", "run", "--json").out)
+
+    told = json.loads(gpusim("stalls", "run", "--json").out)
+
+    assert [one["reason"] for one in told] == list(result["stalls"])
+    assert sum(one["share"] for one in told) == pytest.approx(1)

@@ -103,7 +103,7 @@ def test_a_kernel_that_leaves_its_array_fails_with_exit_code_3(gpusim):
         ((*LAUNCH, "--arg", "in=3"), "--arg gives in twice: 'random:f32[64,64]' and '3'"),
         (
             (*LAUNCH, "--arg", "n=3"),
-            "transpose_tile takes 4 arguments, got 5 (in, out, rows, columns, n); state each in",
+            "transpose_tile takes 4 arguments, of 8, 8, 4, 4 bytes, got 5 (in, out, rows, columns, n); state",
         ),
         ((*LAUNCH, "--define", "T=3"), "defines are macros of a source (.cu), and "),
         ((*LAUNCH, "--exact"), "--exact is not for a kernel of your own, which transpose_tile.cubin is"),
