@@ -169,6 +169,7 @@ def _result(question: KernelQuestion, bound: BoundKernel, ran: _Executed) -> Ker
         data=ExecutedData(
             executed="all" if execution.slice is None else "slice",
             data_steers=sliced.data_steers,
+            order_steers=sliced.order_steers,
             programs=timed.programs,
             streams=timed.streams,
             seconds=0.0,

@@ -86,12 +86,15 @@ class ExecutedData:
         executed: The slice that decides path and accesses, or everything.
         data_steers: Whether the contents of global memory reach an address, a predicate or a branch. If they do, the
             answer holds for these data; if not, for any.
+        order_steers: Whether an old value that an atomic on global memory returns does. Then the answer is that of CTAs
+            that execute one after the other.
         programs, streams: Distinct paths of CTAs' warps, and distinct lists of CTAs' accesses.
         seconds: Wall time of the execution and of the simulation.
     """
 
     executed: ExecutedPart
     data_steers: bool
+    order_steers: bool
     programs: int
     streams: int
     seconds: float = field(compare=False)

@@ -78,7 +78,9 @@ def own_answer(**changes):
         "rows": (LOAD, MATH, STORE),
         "conflicts": (ConflictNote(0x30, 28, "0x0030 STS [R0], R2: lanes 0 to 7 access 8 words of bank 0"),),
         "findings": ("race in shared memory: 0x0030 and 0x0040",),
-        "data": ExecutedData(executed="slice", data_steers=False, programs=1, streams=2, seconds=0.5),
+        "data": ExecutedData(
+            executed="slice", data_steers=False, order_steers=False, programs=1, streams=2, seconds=0.5
+        ),
         "provenance": {"version": "0", "commit": None},
     }
     return KernelResult(**fields | changes)

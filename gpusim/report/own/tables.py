@@ -173,6 +173,8 @@ def _share(what: str, count: int, ideal: int, cause: str) -> str:
 
 
 def _data(result: KernelResult) -> str:
+    if result.data.order_steers:
+        return "and the order of CTAs steer addresses or branches: the answer holds for these data, CTA after CTA"
     if result.data.data_steers:
         return "steer addresses or branches: the answer holds for these data"
     return "steer no address and no branch: the answer holds for any data"

@@ -72,6 +72,7 @@ def test_data_that_reach_an_address_steer_it(question):
     asked = answer(gather, full=True)
 
     assert asked.result.data.data_steers
+    assert not asked.result.data.order_steers
     assert answer(gather).result.cycles == asked.result.cycles
     assert np.array_equal(asked.arrays["out"], asked.arrays["index"].astype(np.float32))
 

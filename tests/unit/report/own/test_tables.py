@@ -73,12 +73,18 @@ race in shared memory: 0x0030 and 0x0040
 
 
 def test_data_that_steer_are_said_to():
-    data = ExecutedData(executed="all", data_steers=True, programs=3, streams=4, seconds=0.5)
+    data = ExecutedData(executed="all", data_steers=True, order_steers=False, programs=3, streams=4, seconds=0.5)
 
     out = printed(own_answer(data=data))
 
     assert "data       steer addresses or branches: the answer holds for these data" in out
     assert "executed   every instruction, 12 warp instructions" in out
+
+
+def test_an_order_of_ctas_that_steers_is_said_to():
+    data = ExecutedData(executed="all", data_steers=True, order_steers=True, programs=3, streams=4, seconds=0.5)
+
+    assert "data       and the order of CTAs steer addresses or branches" in printed(own_answer(data=data))
 
 
 def test_a_kernel_without_accesses_has_no_table_of_them():
