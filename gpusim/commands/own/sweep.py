@@ -11,11 +11,12 @@ from gpusim.errors import BadInput, CannotRun, GpusimError
 from gpusim.python.question import answer
 from gpusim.report.own.tables import stall_shares
 from gpusim.results.kernel_result import SELECTED_REASON
+from gpusim.results.whole_file import refuse_taken
 from gpusim.scenario.own_kernel import KernelQuestion
 from gpusim.scenario.text import toml_value
 from gpusim.verbs.processes import in_processes
 from gpusim.verbs.sweeping.axes import Axis, cell, points_of
-from gpusim.verbs.sweeping.table import write_table
+from gpusim.verbs.sweeping.table import STEM, write_table
 
 KERNEL_FIGURES: Final = (
     *("cycles", "time_us", "ctas_per_sm", "waves", "warp_instructions", "wavefronts", "conflicts", "sectors"),
@@ -41,13 +42,17 @@ def sweep_kernel(text: str, axes: Sequence[Axis], out: Path, options: SweepOptio
         options: The command's options.
 
     Raises:
-        BadInput: An option is not for kernels of the user's own, or every point was refused.
+        BadInput: An option is not for kernels of the user's own, the folder has a table and ``--force`` is not given,
+            or every point was refused.
         CannotRun: The folder cannot be written.
     """
     plain = SweepOptions()
     for name, option in NOT_FOR_KERNELS.items():
         if getattr(options, name) != getattr(plain, name):
             raise BadInput(f"{option} is not for a kernel of your own, which {text} is")
+    for suffix in ("csv", "parquet"):
+        if (out / f"{STEM}.{suffix}").exists():
+            refuse_taken(out / f"{STEM}.{suffix}", force=options.force)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -74,6 +74,18 @@ def test_a_saved_array_has_what_the_kernel_wrote(gpusim):
     assert np.array_equal(np.load("out.npy"), np.load("in.npy").T)
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_an_array_never_replaces_a_file(gpusim, force):
+    """A .npy file has no place for a mark by which gpusim would know its own."""
+    Path("out.npy").write_text("mine")
+
+    answer = gpusim("run", *LAUNCH, "--save", "out=out.npy", "--out", "run", *force)
+
+    assert (answer.code, Path("out.npy").read_text()) == (2, "mine")
+    assert "gpusim: out.npy: is there already, and gpusim has not made it" in answer.err
+    assert not Path("run").exists()
+
+
 def test_several_scenarios_print_a_list(gpusim):
     answer = gpusim("run", "transpose_tile.toml", "transpose_padded.toml", "--json")
 

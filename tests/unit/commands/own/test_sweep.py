@@ -27,6 +27,28 @@ def test_points_are_ranked_by_cycles_and_kept_in_a_table(gpusim):
     assert [row["block"] for row in rows] == ["[32, 8]", "[32, 4]", "[64, 32]"]
 
 
+def test_a_table_is_replaced_by_force_alone_and_only_if_gpusim_has_made_it(gpusim):
+    sweep = (
+        "sweep",
+        "transpose_tile.toml",
+        "--over",
+        "machine.sms=1",
+        "--jobs",
+        "1",
+        "--table",
+        "csv",
+        "--out",
+        "swept",
+    )
+    assert gpusim(*sweep).code == 0
+
+    assert gpusim(*sweep).err == "gpusim: swept/points.csv: is there already; --force replaces it\n"
+    assert gpusim(*sweep, "--force").code == 0
+    Path("swept/points.csv").write_text("mine")
+    assert gpusim(*sweep, "--force").code == 2
+    assert Path("swept/points.csv").read_text() == "mine"
+
+
 def test_json_has_every_point_in_the_order_of_the_axes(gpusim):
     """The kernel takes every eighth row from each of its threads' rows: with 4 rows of threads it takes half of all."""
     found = json.loads(gpusim("sweep", "transpose_tile.toml", *AXES, "--json").out)
