@@ -156,7 +156,7 @@ def _result(question: KernelQuestion, bound: BoundKernel, ran: _Executed) -> Ker
         cycles=Cycles(elapsed=timed.cycles, active=timed.active),
         time_us=round(timed.cycles / machine.clock_mhz, 3),
         clock_mhz=machine.clock_mhz,
-        validation=validation_of(machine.name),
+        validation=validation_of(machine.name, machine.digest()),
         warp_instructions=timed.instructions,
         stalls=ranked(timed.stalls),
         dram_read_bytes=timed.dram_read,

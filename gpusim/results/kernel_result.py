@@ -9,8 +9,10 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import TypeAdapter, ValidationError
 
 from gpusim.errors import BadInput
+from gpusim.machine.load import load_machine, machine_names
 from gpusim.results.plain import plain
 from gpusim.results.result import Cycles, damage
+from gpusim.results.trust import VALIDATED
 
 KERNEL_SCHEMA: Final = "gpusim.kernel/1"
 
@@ -178,19 +180,59 @@ class KernelResult:
         return {each.name: plain(getattr(self, each.name)) for each in fields(KernelResult)}
 
 
+@dataclass(frozen=True, slots=True)
+class OwnErrors:
+    """
+    Errors of own kernels' elapsed cycles on a machine, as ``python -m gpusim.lab.own.cycles`` found them.
+
+    Attributes:
+        kernels: Kernels of the held-out half.
+        mean_percent: Mean absolute error.
+        p90_percent: Its 90th percentile.
+    """
+
+    kernels: int
+    mean_percent: float
+    p90_percent: float
+
+    @property
+    def words(self) -> str:
+        """The errors in a few words."""
+        errors = f"mean error {self.mean_percent} %, 90th percentile {self.p90_percent} %"
+        return f"{errors} on {self.kernels} held-out kernels"
+
+
+_OWN_ERRORS = TypeAdapter(OwnErrors)
+
 UNVALIDATED: Final = "unvalidated"
 """Validation of a machine on which no cycle of an own kernel was compared with silicon."""
 
 
-def validation_of(machine: str) -> str:  # noqa: ARG001 # every machine's cycles are unvalidated today
-    """Return in a few words how far cycles of own kernels are off on a machine, as measured on silicon."""
-    return UNVALIDATED
+def validation_of(machine: str, digest: str) -> str:
+    """
+    Return in a few words how far cycles of own kernels are off on a machine, as measured on silicon.
+
+    Args:
+        machine: Name of the machine.
+        digest: Hash of its figures. Figures that are not those of the shipped file are not validated.
+
+    Raises:
+        BadInput: The shipped file is damaged.
+    """
+    file = VALIDATED / f"{machine}_own.json"
+    if machine not in machine_names() or not file.is_file() or load_machine(machine).digest() != digest:
+        return UNVALIDATED
+    try:
+        found = _OWN_ERRORS.validate_python(json.loads(file.read_text(encoding="utf-8")), extra="forbid")
+    except (ValueError, ValidationError) as error:
+        raise BadInput(f"{file}: not readable as errors of validation ({error})") from error
+    return found.words
 
 
 def trust_in_words(validation: str) -> str:
     """Return what a validation means, in a sentence."""
     if validation == UNVALIDATED:
-        return f"{UNVALIDATED}: no time of an own kernel is compared with silicon yet"
+        return f"{UNVALIDATED}: no time of an own kernel on this machine is compared with silicon"
     return validation
 
 

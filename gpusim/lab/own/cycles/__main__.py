@@ -6,20 +6,23 @@ opened.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 from gpusim.errors import GpusimError
 from gpusim.lab.own.counts.compared import read_counters
-from gpusim.lab.own.cycles.compared import ComparedCycles, time_measured
+from gpusim.lab.own.cycles.compared import ComparedCycles, errors, time_measured
 from gpusim.lab.own.cycles.page import cycles_page
 from gpusim.lab.own.machine_code import MEASURED_TARGET
 from gpusim.lab.own.split import half_of
 from gpusim.lab.own.table import OWN_KERNELS, own_kernel
 from gpusim.records.halves import Half
 from gpusim.records.held_out_log import note_look
+from gpusim.results.kernel_result import OwnErrors
 from gpusim.results.result import ELAPSED
 
 MEASURED_FOLDER = Path("reports/measured/h200/own")
@@ -32,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--held-out", action="store_true", help="aggregates of the held-out kernels; the look is noted")
     parser.add_argument("--measured", type=Path, default=MEASURED_FOLDER, help=f"its folder: {MEASURED_FOLDER}")
+    parser.add_argument("--validated", type=Path, help="file of the errors that answers show")
     parser.add_argument("--processes", type=int, default=1, help="kernels that are simulated at once")
     arguments = parser.parse_args(argv)
     half: Half = "held-out" if arguments.held_out else "development"
@@ -59,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                     compared.append(found)
                 sys.stderr.write(f"{number} of {len(made)}: {name}\n")
         arguments.out.write_text(cycles_page(half, compared, refused, rows=half == "development"), encoding="utf-8")
+        if arguments.validated is not None:
+            mean, tenth, _ = errors(compared)
+            shown = OwnErrors(len(compared), round(mean, 1), round(tenth, 1))
+            arguments.validated.write_text(json.dumps(asdict(shown)) + "\n", encoding="utf-8")
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

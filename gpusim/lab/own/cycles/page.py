@@ -29,8 +29,8 @@ def _head(half: Half, compared: Sequence[ComparedCycles], refused: Mapping[str, 
     mean, tenth, _ = errors(compared)
     yield f"# Cycles of own kernels: {half} half"
     yield ""
-    yield f"`python -m gpusim.lab.own.cycles{option}` wrote this page. It compares elapsed cycles of large launches with"
-    yield "`sm__cycles_elapsed.max` on an H200, with cold caches. Both execute the same machine code"
+    yield f"`python -m gpusim.lab.own.cycles{option}` wrote this page. It compares elapsed cycles of large launches"
+    yield "with `sm__cycles_elapsed.max` on an H200, with cold caches. Both execute the same machine code"
     yield "(`reports/measured/h200/own/cubins.zip`). Figures of the machine come from microbenchmarks; none was chosen"
     yield "on an own kernel."
     yield ""
