@@ -135,6 +135,8 @@ def slice_of(rows: IntArray) -> SlicedRows:
             continue
         if one.kind in (*_LOADING, core.LOAD_CONSTANT):
             sliced[at, [core.TO, core.TO_HIGH]] = core.NO_DESTINATION
+        elif one.kind == core.COPY:
+            sliced[at, core.FORM] = 1
         elif one.kind >> core.GROUP and one.kind not in (core.STORE_WORDS, core.COPY):
             sliced[at, core.KIND] = core.NO_EFFECT
             sliced[at, [core.GUARD, core.GUARD_FLIP]] = PT, 0

@@ -162,7 +162,7 @@ def load(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDG, LDS, LDL, LD. FORM: 1 for a signed value below a word, 2 for two halves of one."""
     find_addresses(m, r, row)
     size, space, to = r.code[row + SIZE], r.code[row + SPACE], r.code[row + TO]
-    words = max(1, size // 4)
+    words = max(1, size // 4) if to >= 0 else 1  # without a destination the access is checked alone
     narrow = min(size, 4)
     for word in range(words):
         for lane in range(WARP_SIZE):
@@ -218,14 +218,18 @@ def load_constant(m: CtaMemory, r: WarpRegisters, row: int) -> None:
 
 
 def copy(m: CtaMemory, r: WarpRegisters, row: int) -> None:
-    """LDGSTS: copy from global to shared memory; where x does not hold, write zeros. INTO: register of the target."""
+    """
+    LDGSTS: copy from global to shared memory; where x does not hold, write zeros.
+
+    INTO: register of the target. FORM: 1 to check the access alone.
+    """
     find_addresses(m, r, row)
     size, into, valid = r.code[row + SIZE], place_of(r, r.code[row + INTO]), tested(r, row, X)
     for lane in range(WARP_SIZE):
         target = signed64(low32(low64(r.file[into + lane]) + low64(r.code[row + INTO_OFFSET])))
         m.addresses[WARP_SIZE + lane] = target
         if r.mask >> lane & 1:
-            for word in range(size // 4):
+            for word in range(1 if r.code[row + FORM] else size // 4):
                 value = low32(0)
                 if valid >> lane & 1:
                     place = place_in(m, lane, m.addresses[lane], size, GLOBAL_SPACE)
@@ -235,12 +239,18 @@ def copy(m: CtaMemory, r: WarpRegisters, row: int) -> None:
                 place = place_in(m, lane, target, size, SHARED_SPACE)
                 if place < 0:
                     return
-                write_word(m, place + 4 * word, 4, value)
+                if not r.code[row + FORM]:
+                    write_word(m, place + 4 * word, 4, value)
 
 
 def load_matrix(m: CtaMemory, r: WarpRegisters, row: int) -> None:
     """LDSM: rows of 16 bytes of one, two or four 8 x 8 matrices (SIZE), transposed where FORM says so."""
     find_addresses(m, r, row)
+    if r.code[row + TO] < 0:
+        for line in range(8 * r.code[row + SIZE]):
+            if place_in(m, line, m.addresses[line], 16, SHARED_SPACE) < 0:
+                return
+        return
     for matrix in range(r.code[row + SIZE]):
         for lane in range(WARP_SIZE):
             word = low32(0)
@@ -253,5 +263,4 @@ def load_matrix(m: CtaMemory, r: WarpRegisters, row: int) -> None:
                     return
                 word |= read_word(m, place + 2 * column, 2) << 16 * half
             r.s[D + lane] = word
-        if r.code[row + TO] >= 0:
-            keep_row(r, r.code[row + TO] + matrix, D, 0)
+        keep_row(r, r.code[row + TO] + matrix, D, 0)
