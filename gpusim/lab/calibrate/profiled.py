@@ -14,6 +14,7 @@ from gpusim.errors import CannotRun
 from gpusim.gpu import ncu
 from gpusim.lab.calibrate.grids import GRID_METRICS, grid_launches
 from gpusim.lab.calibrate.lines import APART_METRICS, apart_launches
+from gpusim.lab.calibrate.own.lane_words import repeat_launches
 from gpusim.lab.calibrate.own.scattered import partial_launches
 from gpusim.lab.calibrate.runner import WARP, Device, KernelArgument, MeasuredRow, ProfiledLaunch
 
@@ -302,6 +303,7 @@ PLANS: dict[str, Launches] = {
     "grids": grid_launches,
     "apart": apart_launches,
     "partial": partial_launches,
+    "repeats": repeat_launches,
     "empty": _empty,
     "stores": _stores,
     "merge": _merge,
@@ -331,7 +333,9 @@ def launch_plan(name: str, clocks_file: Path, *, quick: bool) -> None:
         clocks = device.cupy.zeros((launch.ctas, max(1, launch.clocks)), dtype=np.uint64)
         data = device.cupy.zeros(max(1, launch.data_bytes), dtype=np.uint8)
         flags = device.cupy.zeros(_FLAGS, dtype=np.int32)
+        words = device.cupy.asarray(np.array(launch.words or (0,), dtype=np.int32))
         places: dict[object, object] = {"clocks": clocks, "no clocks": np.uint64(0), "data": data, "flags": flags}
+        places["words"] = words
         arguments = [places[value] if isinstance(value, str) else _scalar(value) for value in launch.arguments]
         place = {"ctas": launch.ctas, "threads": launch.threads, "shared": launch.shared}
         device.launch(launch.source, launch.kernel, arguments, **place)

@@ -21,7 +21,7 @@ from gpusim.results.provenance import commit
 
 MeasuredRow: TypeAlias = dict[str, str | int | float]
 
-KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags"] | int | float
+KernelArgument: TypeAlias = Literal["clocks", "no clocks", "data", "flags", "words"] | int | float
 
 WARP = 32
 
@@ -37,11 +37,13 @@ class ProfiledLaunch:
         ctas: Number of CTAs.
         threads: Threads of a CTA.
         arguments: Arguments. "clocks" is a buffer that the kernel writes its clocks to, "no clocks" a null pointer,
-            "data" zeroed memory, "flags" zeroed integers; integers are passed as int, floats as float.
+            "data" zeroed memory, "flags" zeroed integers, "words" those of ``words``; integers are passed as int,
+            floats as float.
         columns: Columns that describe the launch in its row.
         clocks: Clocks that each CTA writes.
         data_bytes: Bytes of the zeroed memory.
         shared: Dynamic shared memory of a CTA, bytes.
+        words: Integers that the kernel reads.
     """
 
     source: str
@@ -53,6 +55,7 @@ class ProfiledLaunch:
     clocks: int = 0
     data_bytes: int = 0
     shared: int = 0
+    words: tuple[int, ...] = ()
 
 
 class Device:
