@@ -1,7 +1,8 @@
-"""Decodes machine code for a machine: each instruction once, and each exit a second time as a warp's last."""
+"""Decodes machine code for a machine: each instruction once, and each exit a second time as a warp's last one."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -19,29 +20,29 @@ from gpusim.sim.core.constants import ARRIVES, ATOMIC, FLOAT_ATOMIC, WAITS
 from gpusim.sim.decode import InstructionDecoder
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
-TRACED: dict[str, Unit] = {
+TRACED: Final[dict[str, Unit]] = {
     **dict.fromkeys(("LDS", "STS", "LDSM", "ATOMS", "LDL", "STL"), "shared"),
     **dict.fromkeys(("LDG", "LD", "STG", "ST", "ATOMG", "ATOM", "RED", "REDG"), "global"),
     "LDGSTS": "ldgsts",
 }
 """Opcodes whose accesses are traced, and the units that execute them."""
 
-LOADS = frozenset({"LDG", "LD"})
-GLOBAL_ATOMICS = {"ATOMG": True, "ATOM": True, "RED": False, "REDG": False}
+_LOADS: Final = frozenset({"LDG", "LD"})
+_RETURNS: Final = {"ATOMG": True, "ATOM": True, "RED": False, "REDG": False}
 """Atomics on global memory, and whether they return a value."""
 
-PREFETCHES = {"LTC64B": 64, "LTC128B": 128, "LTC256B": 256}
+_PREFETCHED: Final = {"LTC64B": 64, "LTC128B": 128, "LTC256B": 256}
 """Bytes that a miss brings, by modifier. Not modelled: the second line of 256 bytes."""
 
-TWO_PASSES = ("IMAD.WIDE", "IMAD.HI", "DSETP")
+_TWO_PASSES: Final = ("IMAD.WIDE", "IMAD.HI", "DSETP")
 """Instructions that occupy their pipe twice as long as others of it. Source: opcodes.csv."""
 
-LOCAL = frozenset({"LDL", "STL"})
+_LOCAL: Final = frozenset({"LDL", "STL"})
 
-MMA_INPUTS = {"BF16": "bf16", "TF32": "tf32", "S8": "s8", "U8": "s8", "S4": "s4", "U4": "s4"}
+_INPUTS: Final = {"BF16": "bf16", "TF32": "tf32", "S8": "s8", "U8": "s8", "S4": "s4", "U4": "s4"}
 """Input types of mma.sync by modifier, as a machine's ``tensor`` table names them; f16 has none."""
 
-MMA_SHAPES = {
+_SHAPES: Final = {
     ("HMMA", "1684"): "m16n8k4",
     ("HMMA", "1688"): "m16n8k8",
     ("HMMA", "16816"): "m16n8k16",
@@ -161,11 +162,11 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
     if is_traced(sass) and sass.name not in TRACED:
         indexed = decoder.machine.constant_cache.indexed
         row = row._replace(traced=True, interval=row.interval if indexed is None else indexed.interval)
-    if sass.mnemonic.startswith(TWO_PASSES):
+    if sass.mnemonic.startswith(_TWO_PASSES):
         row = row._replace(interval=2 * row.interval)
     if sass.name in TRACED:
         fetched = max(
-            decoder.machine.l2.fetch_bytes, *(PREFETCHES[one] for one in sass.modifiers if one in PREFETCHES), 0
+            decoder.machine.l2.fetch_bytes, *(_PREFETCHED[one] for one in sass.modifiers if one in _PREFETCHED), 0
         )
         row = row._replace(traced=True, atomic=_atomic(sass), fetch_sectors=min(fetched, LINE_BYTES) // SECTOR_BYTES)
     if sass.name == "BAR":
@@ -202,12 +203,12 @@ def tensor_key(sass: Sass) -> str:
         Unsupported: Its shape or type is not known.
     """
     shape, *types = sass.modifiers
-    if (sass.name, shape) not in MMA_SHAPES:
+    if (sass.name, shape) not in _SHAPES:
         raise Unsupported(f"the shape of {sass.mnemonic} is not known ({sass})")
     integer = sass.name == "IMMA"
-    inputs = [MMA_INPUTS[one] for one in types if one in MMA_INPUTS]
+    inputs = [_INPUTS[one] for one in types if one in _INPUTS]
     accumulator = "s32" if integer else types[0].lower()
-    return f"{MMA_SHAPES[sass.name, shape]}.{inputs[0] if inputs else 'f16'}.{accumulator}"
+    return f"{_SHAPES[sass.name, shape]}.{inputs[0] if inputs else 'f16'}.{accumulator}"
 
 
 def _instruction(sass: Sass, unit: Unit, pipe: str) -> Instruction:
@@ -226,7 +227,7 @@ def _instruction(sass: Sass, unit: Unit, pipe: str) -> Instruction:
 
 def _atomic(sass: Sass) -> int:
     """Return the kind of an atomic on global memory; 0 for other accesses."""
-    if sass.name not in GLOBAL_ATOMICS:
+    if sass.name not in _RETURNS:
         return 0
     return FLOAT_ATOMIC if any(one.startswith(("F16", "F32", "F64", "BF16")) for one in sass.modifiers) else ATOMIC
 
@@ -244,12 +245,12 @@ def _access(  # noqa: PLR0911 - one for each kind of access
         return Access(bytes=size * WARP_SIZE, latency=shared.load_latency, is_load=True, fills=True)
     if name == "STS":
         return Access(fills=True)
-    if name in LOCAL:
+    if name in _LOCAL:
         return Access(bytes=size * WARP_SIZE, latency=machine.l1.hit_latency, is_load=name == "LDL")
-    if name in LOADS:
+    if name in _LOADS:
         return Access(target=(0, 0, 0, 0), is_load=True, through_l1=True)
-    if name in GLOBAL_ATOMICS:
-        return Access(target=(OUTPUT, -1, 0, 0), is_load=GLOBAL_ATOMICS[name])
+    if name in _RETURNS:
+        return Access(target=(OUTPUT, -1, 0, 0), is_load=_RETURNS[name])
     if name == "LDGSTS":
         return Access(
             target=(0, 0, 0, 0), through_l1="BYPASS" not in sass.modifiers, zero_fills="ZFILL" in sass.modifiers

@@ -23,6 +23,10 @@ MEASURED_COMPILER: Final = ("nvrtc", "13.0")
 """Name and version of the compiler that the committed measurements were made with."""
 
 MEASURED_TARGET: Final = 90
+
+MEASURED_FOLDER: Final = Path("reports/measured/h200/own")
+"""Folder of the committed measurements."""
+
 ARCHIVE: Final = "cubins.zip"
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)

@@ -9,18 +9,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from gpusim.errors import GpusimError
 from gpusim.lab.own.counts.compared import ComparedCount, compare_counts, execute_measured, read_measured
 from gpusim.lab.own.counts.page import counts_page
-from gpusim.lab.own.machine_code import MEASURED_TARGET
+from gpusim.lab.own.machine_code import MEASURED_FOLDER, MEASURED_TARGET
 from gpusim.lab.own.split import half_of
 from gpusim.lab.own.table import OWN_KERNELS, own_kernel
 from gpusim.records.halves import Half
 from gpusim.records.held_out_log import note_look
-
-MEASURED_FOLDER: Final = Path("reports/measured/h200/own")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,15 +17,13 @@ from gpusim.errors import GpusimError
 from gpusim.lab.own.counts.compared import read_counters
 from gpusim.lab.own.cycles.compared import ComparedCycles, errors, time_measured
 from gpusim.lab.own.cycles.page import cycles_page
-from gpusim.lab.own.machine_code import MEASURED_TARGET
+from gpusim.lab.own.machine_code import MEASURED_FOLDER, MEASURED_TARGET
 from gpusim.lab.own.split import half_of
 from gpusim.lab.own.table import OWN_KERNELS, own_kernel
 from gpusim.records.halves import Half
 from gpusim.records.held_out_log import note_look
 from gpusim.results.kernel_result import OwnErrors
 from gpusim.results.result import ELAPSED
-
-MEASURED_FOLDER = Path("reports/measured/h200/own")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
