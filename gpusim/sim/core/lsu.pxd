@@ -20,7 +20,28 @@ cdef class InFlight:
     cdef void send(self, long long queue, long long landed, long long entries) noexcept
 
 @cython.final
+cdef class Coalescer:
+    cdef L2 l2
+    cdef L2Sampled sampled
+    cdef Warps warps
+    cdef long long request, base, traced_wavefronts, read_sectors, most_warps, rows, outputs, arrays
+    cdef const int[::1] first_wavefront, wavefront_slots, ring_slot, row, fetch_number, access, vec, traced, fetch_sectors
+    cdef const long long[::1] wavefronts, tiles, row_fetch, row_status, row_output, output_line, pattern, fetch_line
+    cdef const long long[::1] requests, vecs, asked, touched, line, sector_mask, array_line, traced_access, traced_line
+    cdef long long[::1] trip, segment, number, slot, cta, next_traced
+    cdef void take(self, long long warp, long long code) noexcept
+    cdef void resolve(self, long long warp, long long code) noexcept
+    cdef long long wavefronts_of(self, long long warp, long long code) noexcept
+    cdef long long output_of(self, long long warp, long long code) noexcept
+    cdef void resolve_output(self, long long warp, long long code) noexcept
+    cdef long long lookup_cycles(self) noexcept
+    cdef long long count_entries(self) noexcept
+    cdef bint splits_line(self, long long touched) noexcept
+    cdef bint split_line(self, long long one, long long other) noexcept
+
+@cython.final
 cdef class Lsu:
+    cdef Coalescer coalescer
     cdef Crossbar crossbar
     cdef DataStage data_stage
     cdef InFlight in_flight
@@ -31,23 +52,14 @@ cdef class Lsu:
     cdef Stores stores
     cdef Warps warps
     cdef bint simulates_l2
-    cdef long long sms, request, base, load_hit, copy_hit, line_interval, look_ups, load_look_ups, most_outstanding
+    cdef long long sms, load_hit, copy_hit, line_interval, look_ups, load_look_ups, most_outstanding
     cdef long long most_through, copy_stage, commit_stage, copy_release, source_release, return_bytes
-    cdef long long wavefront_latency, port_path_bytes, register_interval, most_warps, rows, outputs, served
-    cdef const int[::1] kind, latency, write, read, registers, first_wavefront, wavefront_slots, ring_slot, row, fetch_number, access, vec
-    cdef const int[::1] bytes, is_load, through_l1, zero_fills, fills, lookup_penalty
-    cdef const long long[::1] wavefronts, tiles, row_fetch, row_status, row_output, found_slow, found_missed, found_first
-    cdef const long long[::1] pattern, fetch_line, requests, vecs, asked, touched, l1_wavefronts, line, sector_mask
-    cdef const long long[::1] output_line, traced_access, traced_line, array_line
-    cdef const int[::1] traced, atomic, fetch_sectors
-    cdef long long arrays, traced_wavefronts, read_sectors
-    cdef long long[::1] next_traced
-    cdef void take_traced(self, long long warp) noexcept
-    @cython.locals(mio=Mio)
-    cdef long long write_lines(self, long long smsp, long long warp, long long at) noexcept
+    cdef long long wavefront_latency, port_path_bytes, register_interval, served
+    cdef const int[::1] kind, latency, write, read, registers, row
+    cdef const int[::1] bytes, is_load, through_l1, zero_fills, fills, lookup_penalty, traced, atomic
+    cdef const long long[::1] found_slow, found_missed, found_first, asked, touched, l1_wavefronts, line, sector_mask
     cdef long long[::1] sectors, sm_of, tag_free, copies_waiting, next_copy, loads_waiting, next_load, stored_until, last_look_up
-    cdef long long[::1] slots, at, trip, segment, number, slot, cta, stores_taken, drained, written, return_free
-    cdef long long[::1] loads_free, open_group, commit_lookup
+    cdef long long[::1] slots, at, slot, stores_taken, drained, written, return_free, loads_free, open_group, commit_lookup
     @cython.locals(mio=Mio)
     cdef long long issue(self, long long smsp, long long warp, long long at) noexcept
     cdef bint reads_registers(self, long long kind) noexcept
@@ -63,16 +75,10 @@ cdef class Lsu:
     cdef long long read_lines(self, long long sm, long long at, long long issued) noexcept
     @cython.locals(mio=Mio)
     cdef long long access_output(self, long long smsp, long long warp, long long at) noexcept
+    @cython.locals(mio=Mio)
+    cdef long long write_lines(self, long long smsp, long long warp, long long at) noexcept
     cdef void commit(self, long long smsp, long long warp, long long at) noexcept
     cdef void fence(self, long long sm) noexcept
-    cdef void resolve(self, long long warp, long long code) noexcept
-    cdef long long wavefronts_of(self, long long warp, long long code) noexcept
-    cdef long long output_of(self, long long warp, long long code) noexcept
-    cdef void resolve_output(self, long long warp, long long code) noexcept
-    cdef long long lookup_cycles(self) noexcept
-    cdef long long count_entries(self) noexcept
-    cdef bint splits_line(self, long long touched) noexcept
-    cdef bint split_line(self, long long one, long long other) noexcept
     cdef long long reserve_lookup(self, long long sm, long long at, long long cycles) noexcept
     cdef void note_lookup(self, long long sm, long long at) noexcept
     @cython.locals(stage=DataStage)

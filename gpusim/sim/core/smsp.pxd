@@ -4,13 +4,14 @@ cimport cython
 
 from gpusim.sim.core.barriers cimport Barriers
 from gpusim.sim.core.log cimport WarpRecord
-from gpusim.sim.core.lsu cimport Lsu
+from gpusim.sim.core.lsu cimport Coalescer, Lsu
 from gpusim.sim.core.mio cimport Mio
 from gpusim.sim.core.warps cimport Warps
 
 @cython.final
 cdef class Smsp:
     cdef Barriers barriers
+    cdef Coalescer coalescer
     cdef Lsu lsu
     cdef Mio mio
     cdef WarpRecord record

@@ -86,7 +86,7 @@ class Smsp:
         self.pass_latency = 0 if indexed is None else indexed.further
         self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = machine.dispatch.mufu, 0, 0, 0
         self.warps, self.barriers, self.lsu = warps, barriers, lsu
-        self.mio = self.lsu.mio
+        self.mio, self.coalescer = self.lsu.mio, self.lsu.coalescer
         self.record = self.warps.record
         self.stalls = self.record.stalls
         self.kind, self.port, self.throttle, self.interval = code.kind, code.port, code.throttle, code.interval
@@ -242,8 +242,8 @@ class Smsp:
         interval, latency = self.interval[code], self.latency[code]
         if self.traced[code]:
             # Lanes that differ take further passes.
-            self.lsu.take_traced(warp)
-            passes = max(1, self.lsu.traced_wavefronts)
+            self.coalescer.take(warp, code)
+            passes = max(1, self.coalescer.traced_wavefronts)
             interval, latency = interval * passes, latency + self.pass_latency * (passes - 1)
         self.port_free[port], self.port_user[port] = at + interval, warp
         if self.mma_hundredths[code]:

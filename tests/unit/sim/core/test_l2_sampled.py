@@ -73,9 +73,9 @@ def test_requests_of_a_copy_for_other_sectors_of_one_line_are_twins():
     """Of rows that lie askew a copy asks for a line once for the vectors at even places, and once for those at odd."""
     askew = ((0, 0b1000), (0, 0b1100), (1, 0b0001), (1, 0b0001), (2, 0b0111))
     chip = quiet(figures=FIGURES, memory=Memory([(9, askew)], statuses=[IN_L2], simulates_l2=False), sms=4)
-    chip.lsu.request = 0
+    chip.lsu.coalescer.request = 0
 
-    assert [chip.lsu.splits_line(touched) for touched in range(5)] == [True, True, False, False, False]
+    assert [chip.lsu.coalescer.splits_line(touched) for touched in range(5)] == [True, True, False, False, False]
 
 
 def test_twins_are_looked_up_each_and_merged_with_none():
@@ -114,7 +114,7 @@ def test_a_copy_has_what_it_asks_twice_of_a_line_looked_up_twice(lines, looked):
         [(4, ((first, 0b1100), (second, 0b0011)))], statuses=[L2Status(0, 0, shared=4, looked=0)], simulates_l2=False
     )
     chip = quiet(copy(0), figures=FIGURES, memory=memory, sms=4)
-    chip.lsu.request = chip.lsu.base = chip.l2_sampled.status = 0
+    chip.lsu.coalescer.request = chip.lsu.coalescer.base = chip.l2_sampled.status = 0
     chip.l2_sampled.merged_credit, chip.l2_sampled.later_mergeable = 4000, chip.l2_sampled.later
     chip.lsu.read_lines(0, 100, 100)
 

@@ -665,11 +665,11 @@ def test_a_copy_that_waits_for_the_data_stage_leaves_its_smsp_to_what_is_behind_
 def test_a_copy_that_waits_holds_loads_of_every_smsp():
     """As above, with room for one: the third copy of SMSP 0 leaves at 9, and a load of SMSP 1, issued at 5, at 10."""
     chip = quiet(figures=with_figures(FIGURES, {"async_copy.look_ups": 1}), memory=Memory([lines_of(8)]))
-    chip.lsu.request = 0
+    chip.lsu.coalescer.request = 0
     begins = []
     for at in range(3):
         leaves = queue_copy(chip.mio, 0, at, cycles=1, until=begins[-1] if begins else 0, leaves_early=1)
-        begins.append(chip.lsu.reserve_lookup(0, leaves, chip.lsu.lookup_cycles()))
+        begins.append(chip.lsu.reserve_lookup(0, leaves, chip.lsu.coalescer.lookup_cycles()))
 
     assert begins == [1, 9, 17]
     assert queue(chip.mio, chip.width, 5, cycles=1) == 10

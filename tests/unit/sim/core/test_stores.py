@@ -183,15 +183,15 @@ def test_a_store_resolves_to_its_lines():
     """Of the third warp: five sectors, which are the first line and a sector of the next, in lines from the 40th on."""
     memory = Memory([(1, ((7, 1),))], outputs=[(4, IN_L2), (5, IN_L2)])
     chip = quiet(store(0), store(1), memory=memory)
-    lsu = chip.lsu
-    lsu.output_line = column([0, 40])
+    found = chip.lsu.coalescer
+    found.output_line = column([0, 40])
     chip.hand(0, 0, 0, 0)
     chip.warps.launch(0, 0)
-    lsu.resolve_output(2 * WARP_WIDTH, CODE_WIDTH)
-    touched = range(lsu.touched[lsu.request], lsu.touched[lsu.request + 1])
+    found.resolve_output(2 * WARP_WIDTH, CODE_WIDTH)
+    touched = range(found.touched[found.request], found.touched[found.request + 1])
 
-    assert lsu.asked[lsu.request] == 5
-    assert [(lsu.line[one] + lsu.base, lsu.sector_mask[one]) for one in touched] == [(40, 0b1111), (41, 0b0001)]
+    assert found.asked[found.request] == 5
+    assert [(found.line[one] + found.base, found.sector_mask[one]) for one in touched] == [(40, 0b1111), (41, 0b0001)]
 
 
 def test_a_store_of_no_sectors_is_waited_for_by_nobody(core):
