@@ -16,7 +16,7 @@ from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import OUTPUT, Access, Decoded
-from gpusim.sim.core.constants import ARRIVES, ATOMIC, FLOAT_ATOMIC, WAITS
+from gpusim.sim.core.constants import ARRIVES, ATOMIC, FLOAT_ATOMIC, PASSES, WAITS
 from gpusim.sim.decode import InstructionDecoder
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
@@ -161,7 +161,7 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
     row = decoder.decoded(_instruction(sass, unit, pipe), line, _access(decoder.machine, sass, size), again=again)
     if is_traced(sass) and sass.name not in TRACED:
         indexed = decoder.machine.constant_cache.indexed
-        row = row._replace(traced=True, interval=row.interval if indexed is None else indexed.interval)
+        row = row._replace(kind=PASSES, traced=True, interval=row.interval if indexed is None else indexed.interval)
     if sass.mnemonic.startswith(_TWO_PASSES):
         row = row._replace(interval=2 * row.interval)
     if sass.name in TRACED:

@@ -6,8 +6,13 @@ In the compiled core those that fit into 32 bits are constants of C.
 
 from gpusim.units import SECTORS_PER_LINE
 
-PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT = range(8)
-"""Kinds of instruction. Instructions of kind ``PIPE`` use nothing outside their SMSP."""
+PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT, PASSES = range(9)
+"""
+Kinds of instruction.
+
+Those of kind ``PIPE`` use nothing outside their SMSP, and neither do those of kind ``PASSES``, whose pipe takes a pass for
+each distinct value of their lanes.
+"""
 
 ARRIVES, WAITS = 1, 2
 """Bits of a barrier instruction: BAR.ARV arrives, a test of a phase waits, BAR.SYNC does both."""

@@ -14,8 +14,7 @@ cdef class Log:
 @cython.final
 cdef class WarpRecord:
     cdef readonly long long[::1] stalls, by_instruction
-    cdef long long[::1] number, watched, at
-    cdef bint counts_instructions
+    cdef long long[::1] number, watched
     cdef readonly Log notes, spans
     cdef long long charge(self, long long warp, long long begin, long long end, long long reason) noexcept
     @cython.locals(spans=Log)

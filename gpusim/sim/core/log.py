@@ -8,7 +8,7 @@ blocks to a column.
 Timing: none.
 
 >>> from gpusim.sim.stall_reasons import WAIT
->>> record = WarpRecord(number=zeros(9), watched=zeros(9, 1), at=zeros(9), integers=0)
+>>> record = WarpRecord(number=zeros(9), watched=zeros(9, 1), integers=0)
 >>> record.charge(warp=0, begin=5, end=9, reason=WAIT), record.charge(0, 9, 9, WAIT)
 (9, 9)
 >>> record.flush()
@@ -62,18 +62,15 @@ class WarpRecord:
         spans: Log of intervals with one stall reason, rows of ``SPAN_WIDTH`` integers.
     """
 
-    def __init__(
-        self, number: "memoryview[int]", watched: "memoryview[int]", at: "memoryview[int]", integers: int
-    ) -> None:
+    def __init__(self, number: "memoryview[int]", watched: "memoryview[int]", integers: int) -> None:
         """
         Build empty records.
 
         Args:
-            number, watched, at: Each warp's number within its CTA, whether it is watched, and its next instruction.
+            number, watched: Each warp's number within its CTA, and whether it is watched.
             integers: Integers of the code's rows if cycles are counted by instruction, else 0.
         """
-        self.number, self.watched, self.at = number, watched, at
-        self.counts_instructions = integers > 0
+        self.number, self.watched = number, watched
         self.by_instruction = zeros(max(1, integers // CODE_WIDTH * REASON_COUNT))
         self.stalls = zeros(REASON_COUNT)
         self.notes, self.spans = Log(NOTE_WIDTH), Log(SPAN_WIDTH)
@@ -83,8 +80,6 @@ class WarpRecord:
         if end <= begin:
             return begin
         self.stalls[reason] += end - begin
-        if self.counts_instructions:
-            self.by_instruction[self.at[warp] // CODE_WIDTH * REASON_COUNT + reason] += end - begin
         if self.watched[warp]:
             self.span(warp, begin, end, reason)
         return end

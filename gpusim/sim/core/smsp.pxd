@@ -20,7 +20,9 @@ cdef class Smsp:
     cdef readonly long long instructions
     cdef const int[::1] kind, port, throttle, interval, latency, stall, gated, waits, write, is_branch, dispatches
     cdef long long pass_latency
-    cdef const int[::1] traced, mma_hundredths, pending, awaits, activity
+    cdef bint counts_instructions
+    cdef long long[::1] by_instruction, before
+    cdef const int[::1] mma_hundredths, pending, awaits, activity
     cdef const long long[::1] trips, tiles, first, end
     cdef long long[::1] stalls, asleep, clock, planned, planned_others, active, blocked, last, sm_of, dispatch_free, mma_carry
     cdef long long[::1] last_mma, members, reads_first, reads_next, reads_at, reads_delay, port_free, port_user, port_next
@@ -32,12 +34,14 @@ cdef class Smsp:
     cdef long long issue_from(self, long long smsp, long long now) noexcept
     cdef void log_take(self, long long port, long long at) noexcept
     cdef inline void issue_pipe(self, long long smsp, long long warp, long long at) noexcept
+    cdef long long issue_passes(self, long long warp, long long at) noexcept
     cdef inline void issue_beyond(self, long long smsp, long long warp, long long at) noexcept
     cdef void delay_mma(self, long long smsp, long long at, long long hundredths) noexcept
     cdef inline void note_reads(self, long long smsp, long long at, long long hundredths) noexcept
     cdef inline void delay_by_reads(self, long long smsp, long long at) noexcept
     @cython.locals(record=WarpRecord)
     cdef inline void account(self, long long warp, long long at, long long free, long long throttle) noexcept
+    cdef void account_by_instruction(self, long long warp, long long at, long long free, long long throttle) noexcept
     cdef long long throttled(self, long long warp, long long begin, long long free, long long reason) noexcept
     cdef void note(self, long long warp, long long at, long long landed) noexcept
     cdef inline void advance(self, long long warp, long long at) noexcept

@@ -20,6 +20,7 @@ shared units when the calendar reaches their cycle.
 
 from typing import TYPE_CHECKING
 
+from gpusim.sim.columns import zeros
 from gpusim.sim.core.barriers import Barriers
 from gpusim.sim.core.constants import (
     BAR,
@@ -30,6 +31,7 @@ from gpusim.sim.core.constants import (
     GLOBAL,
     LDGSTS,
     NEVER,
+    PASSES,
     PENDING_READS,
     PENDING_READS_MASK,
     PERCENT,
@@ -88,12 +90,12 @@ class Smsp:
         self.warps, self.barriers, self.lsu = warps, barriers, lsu
         self.mio, self.coalescer = self.lsu.mio, self.lsu.coalescer
         self.record = self.warps.record
-        self.stalls = self.record.stalls
+        self.stalls, self.by_instruction = self.record.stalls, self.record.by_instruction
+        self.counts_instructions, self.before = self.warps.has_traces, zeros(REASON_COUNT)
         self.kind, self.port, self.throttle, self.interval = code.kind, code.port, code.throttle, code.interval
         self.latency, self.stall, self.gated, self.waits = code.latency, code.stall, code.gated, code.waits
         self.write, self.is_branch = code.write, code.is_branch
         self.dispatches, self.mma_hundredths = code.dispatches, code.mma_hundredths
-        self.traced = code.traced
         self.pending, self.awaits, self.activity = code.pending, code.awaits, code.activity
         self.trips, self.tiles, self.first, self.end = code.trips, code.tiles, code.first, code.end
         self.rows_of(rows)
@@ -204,7 +206,11 @@ class Smsp:
             port, active = self.port_of[chosen], self.active[smsp]
             # If a warp's own last instruction occupies the pipe, the stall reason is ``WAIT``, not a throttle.
             own = kind == PIPE and self.port_user[port] == chosen
-            self.account(chosen, at, self.port_free[port], WAIT if own else self.throttle[code])
+            throttle = WAIT if own else self.throttle[code]
+            if self.counts_instructions:
+                self.account_by_instruction(chosen, at, self.port_free[port], throttle)
+            else:
+                self.account(chosen, at, self.port_free[port], throttle)
             self.log_take(port, at)
             self.last[smsp] = chosen
             self.instructions += 1
@@ -239,13 +245,7 @@ class Smsp:
     def issue_pipe(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction that uses only the SMSP's own pipes (kind ``PIPE``)."""
         code, port = self.at[warp], self.port_of[warp]
-        interval, latency = self.interval[code], self.latency[code]
-        if self.traced[code]:
-            # Lanes that differ take further passes.
-            self.coalescer.take(warp, code)
-            passes = max(1, self.coalescer.traced_wavefronts)
-            interval, latency = interval * passes, latency + self.pass_latency * (passes - 1)
-        self.port_free[port], self.port_user[port] = at + interval, warp
+        self.port_free[port], self.port_user[port] = at + self.interval[code], warp
         if self.mma_hundredths[code]:
             self.delay_mma(smsp, at, self.mma_hundredths[code])
         if port == smsp + self.tensor_port:
@@ -253,10 +253,21 @@ class Smsp:
             if self.reads_first[smsp] < self.reads_next[smsp]:
                 self.delay_by_reads(smsp, at)
         if self.write[code] >= 0:
-            self.warps.hold_board(warp, self.write[code], at + latency, SHORT_SCOREBOARD)
+            self.warps.hold_board(warp, self.write[code], at + self.latency[code], SHORT_SCOREBOARD)
         if self.watched[warp] and self.activity[code] >= 0:
-            self.note(warp, at, at + latency)
+            self.note(warp, at, at + self.latency[code])
         self.advance(warp, at)
+
+    def issue_passes(self, warp: int, at: int) -> int:
+        """Issue an instruction of a pipe that takes a pass for each distinct value of its lanes; return its latency."""
+        code, port = self.at[warp], self.port_of[warp]
+        self.coalescer.take(warp, code)
+        passes = max(1, self.coalescer.traced_wavefronts)
+        self.port_free[port], self.port_user[port] = at + passes * self.interval[code], warp
+        latency = self.latency[code] + self.pass_latency * (passes - 1)
+        if self.write[code] >= 0:
+            self.warps.hold_board(warp, self.write[code], at + latency, SHORT_SCOREBOARD)
+        return latency
 
     def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
         """Issue an instruction that uses units outside the SMSP (any kind but ``PIPE``)."""
@@ -269,6 +280,8 @@ class Smsp:
                 self.note_reads(smsp, self.mio.smsp_exit, self.mma_hundredths[code])
         elif kind == COMMIT:
             self.lsu.commit(smsp, warp, at)
+        elif kind == PASSES:
+            landed = at + self.issue_passes(warp, at)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
         if kind == EXIT:
@@ -349,11 +362,18 @@ class Smsp:
                 begin = record.charge(warp, begin, min(at, self.dispatch_free[self.home[warp]]), DISPATCH_STALL)
                 record.charge(warp, begin, at, NOT_SELECTED)
         self.stalls[SELECTED] += 1
-        if self.record.counts_instructions:
-            self.record.by_instruction[self.at[warp] // CODE_WIDTH * REASON_COUNT + SELECTED] += 1
         if self.watched[warp]:
             self.record.span(warp, at, at + 1, SELECTED)
         self.issued[warp] = at
+
+    def account_by_instruction(self, warp: int, at: int, free: int, throttle: int) -> None:
+        """Charge a warp's cycles as ``account`` does, and charge them to the instruction that issues, too."""
+        for reason in range(REASON_COUNT):
+            self.before[reason] = self.stalls[reason]
+        self.account(warp, at, free, throttle)
+        first = self.at[warp] // CODE_WIDTH * REASON_COUNT
+        for reason in range(REASON_COUNT):
+            self.by_instruction[first + reason] += self.stalls[reason] - self.before[reason]
 
     def throttled(self, warp: int, begin: int, free: int, reason: int) -> int:
         """

@@ -172,7 +172,7 @@ class Warps:
         self.commit_lookup, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
         self.next_traced = row[22 + 2 * SCOREBOARDS]
         self.group_done = zeros(resident * code.warps * COMMIT_GROUPS)
-        self.record = WarpRecord(self.number, self.watched, self.at, len(code.kind) if self.has_traces else 0)
+        self.record = WarpRecord(self.number, self.watched, len(code.kind) if self.has_traces else 0)
 
     # --- CTAs ---
 
