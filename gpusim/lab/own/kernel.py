@@ -1,5 +1,6 @@
 """Declares what an own kernel is: its source, its launches and its answer; knows no kernel and no GPU."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -82,8 +83,8 @@ class OwnKernel:
 
     Attributes:
         name: Its name in records: that of the entry, or more where an entry is launched in several ways.
-        source: Name of the source in tests/own/kernels, without ".cu".
-        entry: Name of the ``extern "C"`` function.
+        source: Name of the source in tests/own/kernels, without ".cu", of the Triton function, or of CuPy's module.
+        entry: Name of the function in the machine code.
         bound: What limits the large launch on a large GPU, as its author expects.
         small: A launch for executors and tests: at most half a million thread instructions, or few more.
         large: A launch for measurements, meant to take 10 to 1000 microseconds on an H200.
@@ -91,6 +92,7 @@ class OwnKernel:
         tolerance: Largest accepted error of an element, relative to the larger of its magnitude and the array's root
             mean square; 0 for bits that are equal.
         needs: Lowest compute capability that has all instructions, as in ``sm_75``.
+        kept: Name of its machine code among that of frameworks; empty if it is compiled from tests/own/kernels.
     """
 
     name: str
@@ -102,6 +104,18 @@ class OwnKernel:
     oracle: Oracle
     tolerance: float = 0.0
     needs: int = 75
+    kept: str = ""
+
+    @property
+    def function(self) -> str:
+        """Name of the entry without namespaces, template arguments and parameters, as ncu's filter sees it."""
+        mangled = re.match(r"_Z(\d+)", self.entry)
+        return self.entry[mangled.end() :][: int(mangled[1])] if mangled else self.entry
+
+    @property
+    def code(self) -> str:
+        """Name of its machine code, where that is kept."""
+        return self.kept or self.source
 
     def launch(self, size: Size) -> OwnLaunch:
         """Return the launch of a size."""

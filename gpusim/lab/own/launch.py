@@ -3,10 +3,12 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,14 +19,32 @@ from gpusim.gpu.module import architecture
 from gpusim.lab.own.compare import OwnAgreement, compare
 from gpusim.lab.own.contents import make_arguments
 from gpusim.lab.own.kernel import OWN_SIZES, OwnKernel, Size, Stored
+from gpusim.lab.own.machine_code import frameworks_folder, read_code
 from gpusim.lab.own.sources import own_build
 from gpusim.lab.own.table import own_kernel
 from gpusim.measure.measure import context_is_lost
 
+SHARED_BYTES_UNASKED: Final = 48 * 1024
+"""Dynamic shared memory of a CTA that every kernel may have; for more, it asks."""
+
+
+@contextmanager
+def _machine_code(cupy: Any, kernel: OwnKernel, size: Size) -> Iterator[Path]:
+    """Yield the file of a kernel's machine code, which may be gone afterwards."""
+    if not kernel.kept:
+        yield Path(compile_cubin(own_build(kernel, size), architecture(cupy)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = Path(folder) / f"{kernel.code}.cubin"
+        cubin.write_bytes(read_code(frameworks_folder(), kernel.code))
+        yield cubin
+
 
 def launch_own(cupy: Any, kernel: OwnKernel, size: Size, before: dict[str, Any]) -> dict[str, Stored]:
     """
-    Compile an own kernel for the current GPU, launch it once, and return its arrays afterwards.
+    Load an own kernel on the current GPU, launch it once, and return its arrays afterwards.
+
+    A framework's kernel is loaded from the machine code that is kept; others are compiled.
 
     Args:
         cupy: The CuPy module (``device.import_cupy``).
@@ -36,9 +56,11 @@ def launch_own(cupy: Any, kernel: OwnKernel, size: Size, before: dict[str, Any])
         CannotRun: The kernel cannot be compiled or loaded.
     """
     launch = kernel.launch(size)
-    cubin = compile_cubin(own_build(kernel, size), architecture(cupy))
     try:
-        function = cupy.RawModule(path=str(cubin)).get_function(kernel.entry)
+        with _machine_code(cupy, kernel, size) as cubin:
+            function = cupy.RawModule(path=str(cubin)).get_function(kernel.entry)
+        if launch.shared_bytes > SHARED_BYTES_UNASKED:
+            function.max_dynamic_shared_size_bytes = launch.shared_bytes
     except (cupy.cuda.driver.CUDADriverError, cupy.cuda.runtime.CUDARuntimeError) as error:
         raise CannotRun(f"the GPU does not load {kernel.name}: {error}") from error
     arguments = {

@@ -18,6 +18,7 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.lab.own.kernel import OwnKernel
 from gpusim.lab.own.sources import OWN_OPTIONS, own_build
 from gpusim.lab.own.table import OWN_KERNELS
+from gpusim.records.record import reports_folder
 
 MEASURED_COMPILER: Final = ("nvrtc", "13.0")
 """Name and version of the compiler that the committed measurements were made with."""
@@ -33,6 +34,11 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """Time of every member, so that equal machine code makes an equal archive."""
 
 
+def frameworks_folder() -> Path:
+    """Return the folder of the measurements of frameworks' kernels, which has the machine code that is measured."""
+    return reports_folder() / "measured" / "h200" / "own_frameworks"
+
+
 def read_code(folder: Path, source: str) -> bytes:
     """
     Return the kept machine code of a source.
@@ -46,6 +52,20 @@ def read_code(folder: Path, source: str) -> bytes:
             return archive.read(f"{source}.cubin")
     except (OSError, KeyError) as error:
         raise CannotRun(f"{path}: no machine code of {source}: {error}") from error
+
+
+def code_made_by(folder: Path) -> str:
+    """
+    Return which compilers made the kept machine code, with their versions.
+
+    Raises:
+        CannotRun: The folder has no archive.
+    """
+    try:
+        with zipfile.ZipFile(folder / ARCHIVE) as archive:
+            return archive.comment.decode()
+    except OSError as error:
+        raise CannotRun(f"{folder / ARCHIVE}: no machine code: {error}") from error
 
 
 def keep_code(folder: Path, kernels: Sequence[OwnKernel] = OWN_KERNELS) -> int:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -16,11 +17,12 @@ from gpusim.errors import CannotRun, GpusimError
 from gpusim.gpu import counters, device, ncu
 from gpusim.lab.calibrate.runner import MeasuredRow, say, write_rows
 from gpusim.lab.own.kernel import OWN_SIZES, OwnKernel, Size
+from gpusim.lab.own.machine_code import code_made_by, frameworks_folder
 from gpusim.lab.own.split import half_of
-from gpusim.lab.own.table import OWN_KERNELS, own_kernel
+from gpusim.lab.own.table import FRAMEWORK_KERNELS, OWN_KERNELS, own_kernel
 from gpusim.measure.measure import RecordOrigin
 
-TOGETHER: Final = 30
+TOGETHER: Final = 15
 """Kernels of one run of ncu. With fewer, a failure loses less; with more, less time goes to starting Python."""
 
 OWN_KERNEL_METRICS: Final = (
@@ -133,8 +135,8 @@ def profiled(run: OwnRun, selection: Sequence[str]) -> tuple[list[MeasuredRow], 
     kernels = [kernel for kernel in run.kernels if kernel.name in launched]
     profiles = counters.read_profiles(report, OWN_KERNEL_METRICS)
     seen = ncu.read_report(report.with_suffix(".csv"))  # the report's raw page, which has names
-    if [(launch.name.partition("(")[0], launch.grid) for launch in seen] != [
-        (kernel.entry, kernel.launch(run.size).grid) for kernel in kernels
+    if [(_function_of(launch.name), launch.grid) for launch in seen] != [
+        (kernel.function, kernel.launch(run.size).grid) for kernel in kernels
     ]:
         raise CannotRun(f"ncu profiled {len(seen)} launches, which are not the {len(kernels)} of {run.log.stem}")
     rows, opcodes = list[MeasuredRow](), list[MeasuredRow]()
@@ -146,8 +148,13 @@ def profiled(run: OwnRun, selection: Sequence[str]) -> tuple[list[MeasuredRow], 
 
 
 def entries_of(kernels: Sequence[OwnKernel]) -> str:
-    """Return the regular expression of the kernels' entries, and of no other kernel, such as CuPy's."""
-    return f"^({'|'.join(dict.fromkeys(kernel.entry for kernel in kernels))})$"
+    """Return the regular expression of the kernels' functions, and of no other that CuPy launches."""
+    return f"^({'|'.join(dict.fromkeys(kernel.function for kernel in kernels))})$"
+
+
+def _function_of(shown: str) -> str:
+    """Return the function of a kernel that ncu shows with the type it returns, template arguments and parameters."""
+    return re.split(r"[(<]", shown.removeprefix("void "), maxsplit=1)[0]
 
 
 def _described(kernel: OwnKernel, size: Size) -> MeasuredRow:
@@ -225,28 +232,36 @@ def record(runs: Sequence[OwnRun], files: _Files, *, profile: bool, seconds: flo
     return code or bool(bad)
 
 
+def _compiler() -> str:
+    compiler = find_compiler()
+    return f"{compiler.name} {compiler.version}"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure all own kernels, or those named, in both sizes; return an exit code."""
+    """Measure all own kernels, or all of frameworks, or those named, in both sizes; return an exit code."""
     parser = argparse.ArgumentParser(prog="python -m gpusim.lab.own.record", description=__doc__)
     parser.add_argument("out", type=Path, help="folder of the measurements; files of the same name are replaced")
     parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--frameworks", action="store_true", help="kernels of Triton and CuPy, from kept machine code")
     parser.add_argument("--half", choices=("development", "held-out"), help="measure only this half")
     parser.add_argument("--size", choices=OWN_SIZES, help="measure only this size")
     parser.add_argument("--no-ncu", action="store_true", help="only compare with the oracles")
     parser.add_argument("--commit", help="commit of the source tree, where it is no clone")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="nothing new is started after so many")
     arguments = parser.parse_args(argv)
+    table, options = (FRAMEWORK_KERNELS, ["--frameworks"]) if arguments.frameworks else (OWN_KERNELS, [])
     try:
-        chosen = [own_kernel(name) for name in arguments.names] or list(OWN_KERNELS)
-        origin = RecordOrigin.here(("python", "-m", "gpusim.lab.own.record", "OUT"), arguments.commit)
-        compiler = find_compiler()
-        folder = arguments.out / device.gpu_slug(origin.environment["gpu"]) / "own"
+        chosen = [own_kernel(name, table) for name in arguments.names] or list(table)
+        origin = RecordOrigin.here(("python", "-m", "gpusim.lab.own.record", "OUT", *options), arguments.commit)
+        made_by = code_made_by(frameworks_folder()) if arguments.frameworks else _compiler()
+        out = arguments.out / device.gpu_slug(origin.environment["gpu"])
+        folder = out / (frameworks_folder().name if arguments.frameworks else "own")
         folder.mkdir(parents=True, exist_ok=True)
     except GpusimError as error:
         say(str(error))
         return error.exit_code
     provenance = {key: str(value) for key, value in origin.environment.items()} | {
-        "compiler": f"{compiler.name} {compiler.version}",
+        "compiler": made_by,
         "commit": str(origin.commit),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(origin.command),

@@ -10,7 +10,7 @@ def half_of(kernel: OwnKernel) -> Half:
     """
     Return the half of an own kernel.
 
-    A kernel is held out if the first byte of the SHA-256 of its source's name, without ".cu", is less than
+    A kernel is held out if the first byte of the SHA-256 of its source's name, as in ``OwnKernel.source``, is less than
     ``HELD_OUT_BELOW``, as with records of scenarios. So all kernels of one source are in one half, and the half is
     known before anything is measured.
     """

@@ -1,6 +1,7 @@
 """Launching own kernels on a double of CuPy whose kernels write what their oracles say, err, or break the context."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,14 +11,36 @@ from gpusim.lab.own import launch
 from gpusim.lab.own.compare import OwnAgreement
 from gpusim.lab.own.contents import make_arguments
 from gpusim.lab.own.launch import launch_each
+from gpusim.lab.own.machine_code import frameworks_folder, read_code
 from gpusim.lab.own.table import own_kernel
 
 KERNELS = [own_kernel(name) for name in ("saxpy", "mma_bf16", "scatter")]
-BY_ENTRY = {kernel.entry: kernel for kernel in KERNELS}
+KEPT = [own_kernel(name) for name in ("cupy_update_tags", "triton_attention_128")]
+BY_ENTRY = {kernel.entry: kernel for kernel in (*KERNELS, *KEPT)}
 
 
 class DriverError(RuntimeError):
     pass
+
+
+class Function:
+    """A kernel, which launches as CuPy's do."""
+
+    max_dynamic_shared_size_bytes = 48 * 1024
+
+    def __init__(self, cupy, entry):
+        self.cupy, self.entry = cupy, entry
+
+    def __call__(self, grid, block, arguments, *, shared_mem):
+        kernel, cupy = BY_ENTRY[self.entry], self.cupy
+        cupy.launches.append((self.entry, grid, block, shared_mem))
+        cupy.broken |= self.entry in cupy.lost
+        if self.entry in cupy.breaking | cupy.lost:
+            raise DriverError(f"{self.entry} fails")
+        given = dict(zip(kernel.small.arguments, arguments, strict=True))
+        if self.entry not in cupy.idle:
+            for name, answer in kernel.oracle(given).items():
+                given[name][...] = answer
 
 
 class Cupy:
@@ -25,7 +48,7 @@ class Cupy:
 
     def __init__(self, *, breaking=(), lost=(), idle=()):
         self.breaking, self.lost, self.idle = set(breaking), set(lost), set(idle)
-        self.launches = []
+        self.launches, self.loaded, self.functions = [], [], {}
         self.broken = False
         self.cuda = SimpleNamespace(
             driver=SimpleNamespace(CUDADriverError=DriverError),
@@ -37,22 +60,12 @@ class Cupy:
             raise DriverError("an illegal memory access was encountered")
 
     def RawModule(self, path):  # noqa: N802 # CuPy's name
-        assert path == "own.cubin"
+        self.loaded.append(path if path == "own.cubin" else Path(path).read_bytes())
         return SimpleNamespace(get_function=self.function)
 
     def function(self, entry):
-        def call(grid, block, arguments, *, shared_mem):
-            kernel = BY_ENTRY[entry]
-            self.launches.append((entry, grid, block, shared_mem))
-            self.broken |= entry in self.lost
-            if entry in self.breaking | self.lost:
-                raise DriverError(f"{entry} fails")
-            given = dict(zip(kernel.small.arguments, arguments, strict=True))
-            if entry not in self.idle:
-                for name, answer in kernel.oracle(given).items():
-                    given[name][...] = answer
-
-        return call
+        self.functions[entry] = Function(self, entry)
+        return self.functions[entry]
 
     asarray = staticmethod(np.array)
     asnumpy = staticmethod(np.array)
@@ -83,6 +96,25 @@ def test_each_kernel_is_launched_once_and_compared(with_cupy):
     assert launched["scatter"] == OwnAgreement(4000, 4000, launched["scatter"].error)
     assert double.launches[1] == ("mma_bf16", (2, 1, 1), (128, 1, 1), 30720)
     assert len(double.launches) == 3
+
+
+def test_a_kernel_of_a_framework_is_loaded_from_the_machine_code_that_is_kept(with_cupy):
+    double = with_cupy()
+
+    launched, failed = launch_each(KEPT, "small", check=True)
+
+    assert failed == {}
+    assert all(agreement.wrong == 0 for agreement in launched.values())
+    assert double.loaded == [read_code(frameworks_folder(), kernel.kept) for kernel in KEPT]
+
+
+def test_a_launch_asks_for_shared_memory_beyond_what_every_kernel_may_have(with_cupy):
+    double = with_cupy()
+
+    launch_each([KEPT[1], KERNELS[1]], "small", check=False)
+
+    asked = {entry: function.max_dynamic_shared_size_bytes for entry, function in double.functions.items()}
+    assert asked == {"attention": 65536, "mma_bf16": 48 * 1024}
 
 
 def test_arguments_stay_as_they_are(with_cupy):

@@ -1,6 +1,7 @@
 """Measuring own kernels with doubles of ncu and of the launching process: rows, files, halves, and what is refused."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,10 +26,15 @@ UNITS = '"","","","","","cycle","Kbyte",""'
 ENVIRONMENT = {"gpu": "NVIDIA H200", "compute_capability": "9.0", "driver": "580"}
 
 
+def shown(kernel):
+    """What ncu calls a kernel: an instance of a template by the type it returns and its arguments, too."""
+    return f"void {kernel.function}<double>" if kernel.entry.startswith("_Z") else kernel.entry
+
+
 def page(kernels, size):
     """The raw page of ncu for launches of kernels."""
     rows = [
-        f'"{number}","1","{kernel.entry}(int)","{kernel.launch(size).block}","{kernel.launch(size).grid}",'
+        f'"{number}","1","{shown(kernel)}(int)","{kernel.launch(size).block}","{kernel.launch(size).grid}",'
         f'"{1000 + number}","2","1,005 (FFMA: 1,000; LDS: 5)"'
         for number, kernel in enumerate(kernels)
     ]
@@ -164,6 +170,29 @@ def test_a_session_writes_numerics_and_both_halves_with_their_origin(with_tools,
         "tolerance": "1.00e-06",
         "failed": "",
     }
+
+
+def test_kernels_of_frameworks_have_a_folder_and_the_origin_of_their_machine_code(with_tools, tmp_path):
+    double = with_tools()
+    names = ("triton_matmul", "triton_add", "cupy_bspline")
+
+    assert record.main([str(tmp_path), *names, "--frameworks", "--size", "large"]) == 0
+
+    folder = tmp_path / "h200" / "own_frameworks"
+    assert [row["name"] for row in read_rows(folder / "development_counters.csv")] == ["triton_matmul"]
+    assert [row["name"] for row in read_rows(folder / "held_out_counters.csv")] == ["triton_add", "cupy_bspline"]
+    text = (folder / "numerics.csv").read_text()
+    assert re.search(r"^# compiler: Triton 3\S+; CuPy \S+, nvcc 13\.", text, re.MULTILINE)
+    assert "# command: python -m gpusim.lab.own.record OUT --frameworks\n" in text
+    assert double.profiled[-1][double.profiled[-1].index("--kernel-name") + 1] == "regex:^(matmul|add|d_boor)$"
+
+
+def test_a_name_of_the_other_table_is_refused(with_tools, tmp_path, capsys):
+    with_tools()
+
+    assert record.main([str(tmp_path), "saxpy", "--frameworks"]) == 2
+    assert record.main([str(tmp_path), "triton_add"]) == 2
+    assert capsys.readouterr().err.count("no own kernel is called") == 2
 
 
 def test_a_half_and_a_size_are_measured_alone(with_tools, tmp_path):

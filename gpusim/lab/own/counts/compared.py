@@ -151,7 +151,7 @@ def prepared(kernel: OwnKernel, size: Size, folder: Path, *, sliced: bool = Fals
     Raises:
         CannotRun: The machine code was not kept.
     """
-    cubin = read_cubin(read_code(folder, kernel.source), kernel.entry, kernel.source)
+    cubin = read_cubin(read_code(folder, kernel.code), kernel.entry, kernel.code)
     launch = kernel.launch(size)
     given = make_arguments(launch)
     image = image_of([(name, value) for name, value in given.items() if isinstance(value, np.ndarray)])
