@@ -28,6 +28,9 @@ MEASURED_TARGET: Final = 90
 MEASURED_FOLDER: Final = Path("reports/measured/h200/own")
 """Folder of the committed measurements."""
 
+FRAMEWORKS_FOLDER: Final = MEASURED_FOLDER.with_name("own_frameworks")
+"""Folder of the committed measurements of frameworks' kernels."""
+
 ARCHIVE: Final = "cubins.zip"
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -35,8 +38,8 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def frameworks_folder() -> Path:
-    """Return the folder of the measurements of frameworks' kernels, which has the machine code that is measured."""
-    return reports_folder() / "measured" / "h200" / "own_frameworks"
+    """Return ``FRAMEWORKS_FOLDER`` in the source tree; it has the machine code that is measured."""
+    return reports_folder().parent / FRAMEWORKS_FOLDER
 
 
 def read_code(folder: Path, source: str) -> bytes:

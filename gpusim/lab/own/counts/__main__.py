@@ -2,7 +2,7 @@
 ``python -m gpusim.lab.own.counts OUT``: compares the large launches of one half of the own kernels, and writes a page.
 
 ``--held-out`` takes the held-out kernels instead, and shows aggregates; ``--held-out-rows`` shows all counts. The look
-is noted before a held-out file is opened.
+is noted before a held-out file is opened. ``--frameworks`` takes kernels of Triton and CuPy.
 """
 
 import argparse
@@ -13,9 +13,7 @@ from pathlib import Path
 from gpusim.errors import GpusimError
 from gpusim.lab.own.counts.compared import ComparedCount, compare_counts, execute_measured, read_measured
 from gpusim.lab.own.counts.page import counts_page
-from gpusim.lab.own.machine_code import MEASURED_FOLDER, MEASURED_TARGET
-from gpusim.lab.own.split import half_of
-from gpusim.lab.own.table import OWN_KERNELS, own_kernel
+from gpusim.lab.own.measured import FRAMEWORKS_TABLE, OWN_TABLE
 from gpusim.records.halves import Half
 from gpusim.records.held_out_log import note_look
 
@@ -27,30 +25,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--held-out", action="store_true", help="aggregates of the held-out kernels; the look is noted")
     parser.add_argument("--held-out-rows", action="store_true", help="all counts of the held-out kernels, likewise")
-    parser.add_argument("--measured", type=Path, default=MEASURED_FOLDER, help=f"its folder: {MEASURED_FOLDER}")
+    parser.add_argument("--frameworks", action="store_true", help="kernels of Triton and CuPy")
+    parser.add_argument("--measured", type=Path, help=f"folder of the measurements, as {OWN_TABLE.folder}")
     arguments = parser.parse_args(argv)
+    table = FRAMEWORKS_TABLE if arguments.frameworks else OWN_TABLE
+    folder = arguments.measured or table.folder
     half: Half = "held-out" if arguments.held_out or arguments.held_out_rows else "development"
     rows = half == "development" or arguments.held_out_rows
     try:
-        kernels = [own_kernel(name) for name in arguments.names] or list(OWN_KERNELS)
-        kernels = [kernel for kernel in kernels if kernel.needs <= MEASURED_TARGET and half_of(kernel) == half]
+        kernels = table.of_half(half, arguments.names)
         if half == "held-out":
             shown, option = ("rows", "--held-out-rows") if rows else ("aggregates", "--held-out")
-            note_look(f"python -m gpusim.lab.own.counts {option} OUT", f"{shown} of {len(kernels)} own kernels")
-        measured = read_measured(arguments.measured, half)
+            command = table.command("gpusim.lab.own.counts", option)
+            note_look(f"{command} OUT", f"{shown} of {len(kernels)} {table.words}")
+        measured = read_measured(folder, half)
         compared, refused = list[ComparedCount](), dict[str, str]()
         for number, kernel in enumerate(kernels, 1):
             if kernel.name not in measured:
                 refused[kernel.name] = "not measured"
                 continue
             try:
-                executed = execute_measured(kernel, arguments.measured)
+                executed = execute_measured(kernel, folder)
             except GpusimError as error:
                 refused[kernel.name] = str(error)
             else:
                 compared += compare_counts(kernel, executed, measured[kernel.name])
             sys.stderr.write(f"{number} of {len(kernels)}: {kernel.name}\n")
-        arguments.out.write_text(counts_page(half, compared, refused, rows=rows), encoding="utf-8")
+        arguments.out.write_text(counts_page(half, compared, refused, rows=rows, table=table), encoding="utf-8")
     except GpusimError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code

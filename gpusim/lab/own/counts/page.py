@@ -7,6 +7,8 @@ from typing import Final
 
 from gpusim.lab.own.counts.compared import WITHOUT_CONFLICTS, ComparedCount
 from gpusim.lab.own.counts.metrics import COMPARABLE, NOT_COMPARED
+from gpusim.lab.own.machine_code import ARCHIVE
+from gpusim.lab.own.measured import OWN_TABLE, OwnTable
 from gpusim.records.halves import Half
 
 _RACES: Final = (
@@ -30,7 +32,14 @@ DIFFERENCES: Final[Mapping[str, str]] = MappingProxyType(
 _WORDS: Final = {metric.name: metric.words for metric in COMPARABLE} | {WITHOUT_CONFLICTS: WITHOUT_CONFLICTS}
 
 
-def counts_page(half: Half, compared: Sequence[ComparedCount], refused: Mapping[str, str], *, rows: bool = True) -> str:
+def counts_page(
+    half: Half,
+    compared: Sequence[ComparedCount],
+    refused: Mapping[str, str],
+    *,
+    rows: bool = True,
+    table: OwnTable = OWN_TABLE,
+) -> str:
     """
     Return the page as Markdown.
 
@@ -39,23 +48,27 @@ def counts_page(half: Half, compared: Sequence[ComparedCount], refused: Mapping[
         compared: All counts, kernel by kernel.
         refused: Why kernels were not executed, by name.
         rows: Whether counts of single kernels are shown, or aggregates alone.
+        table: The table that has the kernels.
     """
     single = (_differing(compared), _kernels(compared)) if rows else ()
-    parts = (_head(half, compared, refused), _by_metric(compared), *single, _left_out())
+    parts = (_head(half, compared, refused, table), _by_metric(compared), *single, _left_out())
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(half: Half, compared: Sequence[ComparedCount], refused: Mapping[str, str]) -> Iterator[str]:
-    option = " --held-out" if half == "held-out" else ""
+def _head(half: Half, compared: Sequence[ComparedCount], refused: Mapping[str, str], table: OwnTable) -> Iterator[str]:
+    command = table.command("gpusim.lab.own.counts", "--held-out" if half == "held-out" else "")
     by_kernel = _grouped(compared)
     whole = sum(all(one.equal for one in rows) for rows in by_kernel.values())
-    yield f"# Counts of own kernels against ncu: {half} kernels"
+    yield f"# Counts of {table.words} against ncu: {half} kernels"
     yield ""
-    yield f"`python -m gpusim.lab.own.counts{option}` wrote this page. An H200 and gpusim executed the large launch of"
-    yield "each kernel from the same machine code (`reports/measured/h200/own/cubins.zip`); ncu counted on the H200."
+    yield f"`{command}` wrote this page. An H200 and gpusim executed the large launch of"
+    yield f"each kernel from the same machine code (`{table.folder}/{ARCHIVE}`); ncu counted on the H200."
     yield "A count that is zero on both sides is no row."
     yield ""
-    if half == "development":
+    if table is not OWN_TABLE:
+        yield "Which pipe executes an opcode was found from development kernels of CUDA; no rule was changed for these."
+        yield ""
+    elif half == "development":
         yield "Which pipe executes an opcode was found from these kernels, and so was the version of NVRTC that made"
         yield "their machine code. The rules for wavefronts and sectors stood before."
         yield ""

@@ -2,7 +2,7 @@
 ``python -m gpusim.lab.own.cycles OUT``: simulates the large launches of one half of the own kernels, and writes a page.
 
 ``--held-out`` takes the held-out kernels instead, and shows aggregates. The look is noted before a held-out file is
-opened.
+opened. ``--frameworks`` takes kernels of Triton and CuPy.
 """
 
 import argparse
@@ -17,9 +17,8 @@ from gpusim.errors import GpusimError
 from gpusim.lab.own.counts.compared import read_counters
 from gpusim.lab.own.cycles.compared import ComparedCycles, errors, time_measured
 from gpusim.lab.own.cycles.page import cycles_page
-from gpusim.lab.own.machine_code import MEASURED_FOLDER, MEASURED_TARGET
-from gpusim.lab.own.split import half_of
-from gpusim.lab.own.table import OWN_KERNELS, own_kernel
+from gpusim.lab.own.measured import FRAMEWORKS_TABLE, OWN_TABLE
+from gpusim.lab.own.table import own_kernel
 from gpusim.records.halves import Half
 from gpusim.records.held_out_log import note_look
 from gpusim.results.kernel_result import OwnErrors
@@ -32,24 +31,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, help="the page, as reports/own_cycles.md")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--held-out", action="store_true", help="aggregates of the held-out kernels; the look is noted")
-    parser.add_argument("--measured", type=Path, default=MEASURED_FOLDER, help=f"its folder: {MEASURED_FOLDER}")
+    parser.add_argument("--frameworks", action="store_true", help="kernels of Triton and CuPy")
+    parser.add_argument("--measured", type=Path, help=f"folder of the measurements, as {OWN_TABLE.folder}")
     parser.add_argument("--validated", type=Path, help="file of the errors that answers show")
     parser.add_argument("--processes", type=int, default=1, help="kernels that are simulated at once")
     arguments = parser.parse_args(argv)
+    table = FRAMEWORKS_TABLE if arguments.frameworks else OWN_TABLE
+    folder = arguments.measured or table.folder
     half: Half = "held-out" if arguments.held_out else "development"
     try:
-        kernels = [own_kernel(name) for name in arguments.names] or list(OWN_KERNELS)
-        kernels = [kernel for kernel in kernels if kernel.needs <= MEASURED_TARGET and half_of(kernel) == half]
+        kernels = table.of_half(half, arguments.names)
         if half == "held-out":
-            note_look("python -m gpusim.lab.own.cycles --held-out OUT", f"aggregates of {len(kernels)} own kernels")
-        cycles = {row["name"]: round(float(row[ELAPSED])) for row in read_counters(arguments.measured, half)}
+            command = table.command("gpusim.lab.own.cycles", "--held-out")
+            note_look(f"{command} OUT", f"aggregates of {len(kernels)} {table.words}")
+        cycles = {row["name"]: round(float(row[ELAPSED])) for row in read_counters(folder, half)}
         compared, refused = (
             list[ComparedCycles](),
             {one.name: "not measured" for one in kernels if one.name not in cycles},
         )
         with ProcessPoolExecutor(arguments.processes) as pool:
             made = {
-                kernel.name: pool.submit(_compared, kernel.name, arguments.measured, cycles[kernel.name])
+                kernel.name: pool.submit(_compared, kernel.name, folder, cycles[kernel.name])
                 for kernel in kernels
                 if kernel.name in cycles
             }
@@ -60,7 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 else:
                     compared.append(found)
                 sys.stderr.write(f"{number} of {len(made)}: {name}\n")
-        arguments.out.write_text(cycles_page(half, compared, refused, rows=half == "development"), encoding="utf-8")
+        page = cycles_page(half, compared, refused, rows=half == "development", table=table)
+        arguments.out.write_text(page, encoding="utf-8")
         if arguments.validated is not None:
             mean, tenth, _ = errors(compared)
             shown = OwnErrors(len(compared), round(mean, 1), round(tenth, 1))

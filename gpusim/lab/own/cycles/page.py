@@ -3,11 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpusim.lab.own.cycles.compared import ComparedCycles, errors
+from gpusim.lab.own.machine_code import ARCHIVE
+from gpusim.lab.own.measured import OWN_TABLE, OwnTable
 from gpusim.records.halves import Half
 
 
 def cycles_page(
-    half: Half, compared: Sequence[ComparedCycles], refused: Mapping[str, str], *, rows: bool = True
+    half: Half,
+    compared: Sequence[ComparedCycles],
+    refused: Mapping[str, str],
+    *,
+    rows: bool = True,
+    table: OwnTable = OWN_TABLE,
 ) -> str:
     """
     Return the page as Markdown.
@@ -17,22 +24,23 @@ def cycles_page(
         compared: The kernels.
         refused: Why kernels have no time, by name.
         rows: Whether single kernels are shown, or aggregates alone.
+        table: The table that has the kernels.
     """
-    parts = [_head(half, compared, refused), _by_class(compared)]
+    parts = [_head(half, compared, refused, table), _by_class(compared)]
     if rows:
         parts += [_kernels(compared), _refused(refused)]
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(half: Half, compared: Sequence[ComparedCycles], refused: Mapping[str, str]) -> Iterator[str]:
-    option = " --held-out" if half == "held-out" else ""
+def _head(half: Half, compared: Sequence[ComparedCycles], refused: Mapping[str, str], table: OwnTable) -> Iterator[str]:
+    command = table.command("gpusim.lab.own.cycles", "--held-out" if half == "held-out" else "")
     mean, tenth, _ = errors(compared)
-    yield f"# Cycles of own kernels: {half} half"
+    yield f"# Cycles of {table.words}: {half} half"
     yield ""
-    yield f"`python -m gpusim.lab.own.cycles{option}` wrote this page. It compares elapsed cycles of large launches"
+    yield f"`{command}` wrote this page. It compares elapsed cycles of large launches"
     yield "with `sm__cycles_elapsed.max` on an H200, with cold caches. Both execute the same machine code"
-    yield "(`reports/measured/h200/own/cubins.zip`). Figures of the machine come from microbenchmarks; none was chosen"
-    yield "on an own kernel."
+    yield f"(`{table.folder}/{ARCHIVE}`). Figures of the machine come from microbenchmarks; none was"
+    yield "chosen on one of these kernels."
     yield ""
     yield f"**{len(compared)} kernels: the mean error is {mean:.1f} %, the 90th percentile {tenth:.1f} %.**"
     yield f"{len(refused)} kernels have no time." if refused else "Every kernel has a time."

@@ -72,3 +72,14 @@ def test_a_kernel_that_was_not_measured_is_named(measured):
     assert command.main([str(measured / "out.md"), "saxpy", "gather", "--measured", str(measured)]) == 0
 
     assert "- gather: not measured" in (measured / "out.md").read_text()
+
+
+def test_kernels_of_frameworks_are_compared_on_a_page_of_their_own(measured):
+    (measured / "development_counters.csv").write_text("name,size,smsp__inst_executed.sum\ntriton_matmul,large,1\n")
+
+    assert command.main([str(measured / "out.md"), "triton_matmul", "--frameworks", "--measured", str(measured)]) == 0
+
+    page = (measured / "out.md").read_text()
+    assert page.startswith("# Counts of kernels of Triton and CuPy against ncu: development kernels\n")
+    assert "`python -m gpusim.lab.own.counts --frameworks` wrote this page" in page
+    assert "| triton_matmul | instructions | 0 | 1 | 0.0000 |" in page
