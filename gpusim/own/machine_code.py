@@ -15,8 +15,9 @@ from gpusim.lower.sass.operands import RZ, Constant, Immediate
 from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
 from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
 from gpusim.machine.spec import Machine
+from gpusim.machine.spec.barrier import FencesSpec
 from gpusim.sim.code import OUTPUT, Access, Decoded
-from gpusim.sim.core.constants import ARRIVES, ATOMIC, FLOAT_ATOMIC, PASSES, WAITS
+from gpusim.sim.core.constants import ARRIVES, ATOMIC, FENCE, FLOAT_ATOMIC, PASSES, WAITS
 from gpusim.sim.decode import InstructionDecoder
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 
@@ -162,6 +163,8 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
     if is_traced(sass) and sass.name not in TRACED:
         indexed = decoder.machine.constant_cache.indexed
         row = row._replace(kind=PASSES, traced=True, interval=row.interval if indexed is None else indexed.interval)
+    if sass.name == "MEMBAR" and decoder.machine.barrier.fences is not None:
+        row = _fence(row, sass, decoder.machine.barrier.fences)
     if sass.mnemonic.startswith(_TWO_PASSES):
         row = row._replace(interval=2 * row.interval)
     if sass.name in TRACED:
@@ -259,6 +262,14 @@ def _access(  # noqa: PLR0911 - one for each kind of access
         pending = sass.operands.get("k")
         return Access(pending=pending.value if isinstance(pending, Immediate) else 0)
     return None
+
+
+def _fence(row: Decoded, sass: Sass, fences: FencesSpec) -> Decoded:
+    """Return a fence with the time of its scope."""
+    if "CTA" in sass.modifiers:
+        return row._replace(latency=fences.cta, is_branch=True)
+    cycles = fences.system if "SYS" in sass.modifiers else fences.gpu
+    return row._replace(kind=FENCE, latency=cycles)
 
 
 def _barrier(row: Decoded, sass: Sass) -> Decoded:

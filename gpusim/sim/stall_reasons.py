@@ -37,7 +37,8 @@ REASONS = (
     IMC_MISS,
     DRAIN,
     DISPATCH_STALL,
-) = range(14)
+    MEMBAR,
+) = range(15)
 
 REASON_COUNT = len(REASONS)
 """Number of stall reasons."""

@@ -15,5 +15,6 @@ cdef void count_generic(AccessCounts x, long long place, long long mask, long lo
 cdef void count_shared(AccessCounts x, long long place, long long mask, long long size, long long loads) noexcept
 cdef long long share_in_pairs(AccessCounts x, long long mask) noexcept
 cdef long long wavefronts(AccessCounts x, long long mask, long long width, long long lanes) noexcept
+cdef void count_repeats(AccessCounts x, long long place, long long mask) noexcept
 cdef void count_global(AccessCounts x, long long place, long long mask, long long size) noexcept
 cdef long long find(AccessCounts x, long long value, long long column) noexcept

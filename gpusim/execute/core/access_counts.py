@@ -88,6 +88,8 @@ def count_access(x: AccessCounts, at: int, mask: int, second: int) -> None:
         x.counts[place + IDEAL_WAVEFRONTS] += size
     elif space == GLOBAL_SPACE:
         count_global(x, place, mask, size)
+        if kind == ATOMIC:
+            count_repeats(x, place, mask)
     elif space == GENERIC_SPACE:
         count_generic(x, place, mask, size, kind == LOAD)
     elif space == SHARED_SPACE and kind != ATOMIC:
@@ -174,6 +176,28 @@ def count_global(x: AccessCounts, place: int, mask: int, size: int) -> None:
         for entry in range(depth):
             distinct += count_bits(low32(x.s[MASKS + column * WARP_SIZE + entry]))
     x.counts[place + IDEAL_SECTORS] += (distinct * size + SECTOR_BYTES - 1) // SECTOR_BYTES
+
+
+def count_repeats(x: AccessCounts, place: int, mask: int) -> None:
+    """
+    Count the further sectors of an atomic whose lanes repeat addresses (repeats.csv).
+
+    A lane that is the n-th one at its address takes part in pass n. Each pass accesses its own lanes' sectors.
+    """
+    for lane in range(WARP_SIZE):
+        x.s[DEPTHS + lane] = 0
+        if not mask >> lane & 1:
+            continue
+        fresh = 1
+        for other in range(lane):
+            if mask >> other & 1 and x.s[other] == x.s[lane]:
+                x.s[DEPTHS + lane] += 1
+        for other in range(lane):
+            same = x.s[other] // SECTOR_BYTES == x.s[lane] // SECTOR_BYTES
+            if mask >> other & 1 and same and x.s[DEPTHS + other] == x.s[DEPTHS + lane]:
+                fresh = 0
+        if x.s[DEPTHS + lane] > 0 and fresh:
+            x.counts[place + SECTORS] += 1
 
 
 def find(x: AccessCounts, value: int, column: int) -> int:

@@ -6,12 +6,12 @@ In the compiled core those that fit into 32 bits are constants of C.
 
 from gpusim.units import SECTORS_PER_LINE
 
-PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT, PASSES = range(9)
+PIPE, SHARED, LDGSTS, COMMIT, DEPBAR, BAR, GLOBAL, EXIT, PASSES, FENCE = range(10)
 """
 Kinds of instruction.
 
-Those of kind ``PIPE`` use nothing outside their SMSP, and neither do those of kind ``PASSES``, whose pipe takes a pass for
-each distinct value of their lanes.
+Those of kind ``PIPE`` use nothing outside their SMSP. The pipe of kind ``PASSES`` takes a pass for each distinct value
+of the lanes. A ``FENCE`` waits until the warp's stores are acknowledged.
 """
 
 ARRIVES, WAITS = 1, 2

@@ -545,6 +545,7 @@ class Lsu:
         landed = self.stores.store_lines(sm, served, at, first, end, self.coalescer.base, self.atomic[code])
         self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
         self.stores_taken[self.slot[warp]] = max(self.stores.stored_at[sm] // MILLI, self.stores_taken[self.slot[warp]])
+        self.warps.acknowledged[warp] = self.stores.stored_at[sm] // MILLI + self.stores.write_latency
         return landed if self.is_load[code] else served
 
     def commit(self, smsp: int, warp: int, at: int) -> None:

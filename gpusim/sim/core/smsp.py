@@ -28,6 +28,7 @@ from gpusim.sim.core.constants import (
     COMMIT,
     DEPBAR,
     EXIT,
+    FENCE,
     GLOBAL,
     LDGSTS,
     NEVER,
@@ -48,6 +49,7 @@ from gpusim.sim.stall_reasons import (
     DISPATCH_STALL,
     DRAIN,
     LONG_SCOREBOARD,
+    MEMBAR,
     NOT_SELECTED,
     REASON_COUNT,
     SELECTED,
@@ -176,7 +178,7 @@ class Smsp:
 
     # --- issue ---
 
-    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901 - the hot loop: splitting it costs a call
+    def issue_from(self, smsp: int, now: int) -> int:  # noqa: C901, PLR0912 - the hot loop: splitting it costs a call
         """
         Issue all instructions of an SMSP whose order is certain at cycle ``now``; return the cycle of the next one.
 
@@ -292,6 +294,9 @@ class Smsp:
             if kind == BAR and self.barriers.issue(warp, at):
                 self.lsu.fence(self.sm_of[smsp])
             self.advance(warp, at)
+            if kind == FENCE:
+                done = max(at, self.warps.acknowledged[warp]) + self.latency[code]
+                self.warps.wait_until(warp, done, MEMBAR)
 
     # --- the tensor core beside register reads ---
 

@@ -19,7 +19,7 @@ cdef class Warps:
     cdef long long[::1] remaining, stores_taken, observed, slice_waiting, slice_waiters, finished, slot_of, ready, port_of, age
     cdef long long[::1] number, issued, at, stalled, reason, home, segment, trip, release_at, at_barrier, watched, slot
     cdef long long[::1] return_free, committed, open_group, drained, board, board_reason, written, commit_lookup
-    cdef long long[::1] loads_free, group_done, next_traced
+    cdef long long[::1] loads_free, group_done, next_traced, acknowledged
     cdef const long long[::1] first_traced
     cdef bint has_traces
     cdef void hand(self, long long sm, long long cta, long long at, long long observed) noexcept

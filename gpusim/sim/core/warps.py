@@ -170,7 +170,7 @@ class Warps:
         self.return_free, self.committed, self.open_group, self.drained = row[15:19]
         self.board, self.board_reason, self.written = row[19], row[19 + SCOREBOARDS], row[19 + 2 * SCOREBOARDS]
         self.commit_lookup, self.loads_free = row[20 + 2 * SCOREBOARDS], row[21 + 2 * SCOREBOARDS]
-        self.next_traced = row[22 + 2 * SCOREBOARDS]
+        self.next_traced, self.acknowledged = row[22 + 2 * SCOREBOARDS], row[23 + 2 * SCOREBOARDS]
         self.group_done = zeros(resident * code.warps * COMMIT_GROUPS)
         self.record = WarpRecord(self.number, self.watched, len(code.kind) if self.has_traces else 0)
 
@@ -241,6 +241,7 @@ class Warps:
         self.committed[warp] = self.open_group[warp] = self.drained[warp] = self.written[warp] = 0
         self.release_at[warp] = self.at_barrier[warp] = 0
         if self.has_traces:
+            self.acknowledged[warp] = 0
             self.next_traced[warp] = self.first_traced[cta * self.most_warps + number]
         for board in range(warp, warp + SCOREBOARDS):
             self.board[board] = 0
