@@ -2,14 +2,9 @@
 
 import numpy as np
 import pytest
-from own.build import cubin_of
+from own.traced import execution
 
-from gpusim.execute.image import image_of
-from gpusim.execute.launch import KernelLaunch
-from gpusim.execute.run import KernelExecution
-from gpusim.lab.own.contents import make_arguments
-from gpusim.lab.own.table import own_kernel
-from gpusim.lower.sass.cubin import read_cubin
+from gpusim.lab.own.table import OWN_KERNELS
 
 FREE = (
     "saxpy",
@@ -23,17 +18,12 @@ FREE = (
 STEERED = ("gather", "spmv_vector", "local_sort", "interpreter", "constant_table", "histogram_shared")
 
 
-def execution(name, target=80, *, sliced):
-    kernel = own_kernel(name)
-    launch = kernel.launch("small")
-    given = make_arguments(launch)
-    arrays = [(name, value) for name, value in given.items() if isinstance(value, np.ndarray)]
-    image = image_of(arrays)
-    addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
-    values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
-    cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
-    shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
-    return KernelExecution(cubin, shape, values, image, keeps=True, sliced=sliced)
+OTHERS = [
+    pytest.param(kernel.name, target, marks=pytest.mark.slow)
+    for target in (75, 80, 90)
+    for kernel in OWN_KERNELS
+    if kernel.needs <= target and (target != 80 or kernel.name not in (*FREE, *STEERED))
+]
 
 
 def traced(one):
@@ -48,9 +38,9 @@ def traced(one):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", [*FREE, *STEERED])
-def test_a_slice_has_the_path_and_the_accesses_of_the_kernel(name):
-    whole, part = traced(execution(name, sliced=False)), traced(execution(name, sliced=True))
+@pytest.mark.parametrize(("name", "target"), [*((name, 80) for name in (*FREE, *STEERED)), *OTHERS])
+def test_a_slice_has_the_path_and_the_accesses_of_the_kernel(name, target):
+    whole, part = (traced(execution(name, target, sliced=sliced)) for sliced in (False, True))
 
     assert all(np.array_equal(one, other) for one, other in zip(whole, part, strict=True))
 
