@@ -19,7 +19,7 @@ from gpusim.sim.code import (
     of_one_role,
     pipe_names,
 )
-from gpusim.sim.columns import Data, column, rows_of
+from gpusim.sim.columns import Data, Traces, column, rows_of
 from gpusim.sim.core import chip as interpreted
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.constants import (
@@ -30,6 +30,7 @@ from gpusim.sim.core.constants import (
     LDGSTS,
     NOTE_WIDTH,
     PIPE,
+    REQUEST_AT,
     RETIRED,
     SHARED,
     SPAN_WIDTH,
@@ -99,10 +100,37 @@ def store(output: int, **fields: Any) -> Decoded:
     return instruction(GLOBAL, target=(OUTPUT, output, 0, 0), **fields)
 
 
+def traced_load(**fields: Any) -> Decoded:
+    """An ld.global that takes the next request of its warp's trace."""
+    return instruction(GLOBAL, target=(0, 0, 0, 0), is_load=True, through_l1=True, traced=True, **fields)
+
+
+def traced_store(atomic: int = 0, **fields: Any) -> Decoded:
+    """An st.global, or an atomic of some kind, that takes the next request of its warp's trace."""
+    return instruction(GLOBAL, target=(OUTPUT, -1, 0, 0), traced=True, atomic=atomic, **fields)
+
+
 def masks_of(sectors: int) -> LineMasks:
     """Sectors that follow each other from the first one of line 0 on, by line."""
     left = range(sectors, 0, -SECTORS_PER_LINE)
     return tuple((line, (1 << min(count, SECTORS_PER_LINE)) - 1) for line, count in enumerate(left))
+
+
+class Traced(NamedTuple):
+    """
+    The access of a traced instruction.
+
+    Attributes:
+        lines: Line and mask of the sectors of each line request.
+        masked: Whether a store writes sectors in part.
+        passes: Passes that an atomic takes at each line.
+        wavefronts: Wavefronts in shared memory, or passes of an instruction that is no access.
+    """
+
+    lines: LineMasks = ()
+    masked: bool = False
+    passes: int = 0
+    wavefronts: int = 0
 
 
 class Memory(NamedTuple):
@@ -117,6 +145,7 @@ class Memory(NamedTuple):
         follows: The CTA whose stores each CTA's epilogue waits for, or -1; none waits where nothing is given.
         banks: Wavefronts that each fetch takes of the L1's banks; as many as lines where nothing is given.
         apart: Lines from those of one warp to those of the next; 0 where all have the same.
+        trace: Accesses of each warp's traced instructions, in the order of their execution.
     """
 
     requests: Sequence[Request] = ()
@@ -126,6 +155,7 @@ class Memory(NamedTuple):
     follows: Sequence[int] = ()
     banks: Sequence[int] = ()
     apart: int = 0
+    trace: Sequence[Traced] = ()
 
     def data(self, warps: int, ctas: int) -> Data:
         """The columns: one row of copies, whose fetches are a pattern each."""
@@ -134,6 +164,8 @@ class Memory(NamedTuple):
         lines = [tuple((line + warp * self.apart, mask) for line, mask in one) for one in own for warp in range(warps)]
         lines += [masks_of(sectors) for sectors, _ in self.outputs for _ in range(warps)]
         made = range(len(self.requests), len(self.requests) + len(self.outputs))
+        untraced = len(lines)
+        lines += [one.lines for one in self.trace]
         statuses = self.statuses or [IN_L2 for _ in fetches]
         follows = self.follows or [-1] * ctas
         return Data(
@@ -157,15 +189,42 @@ class Memory(NamedTuple):
             looked=column(status.looked for status in statuses),
             request=column(fetch * warps for fetch in fetches),
             vecs=column(1 for _ in fetches),
-            asked=column(sectors for sectors, _ in (*self.requests, *self.outputs) for _ in range(warps)),
+            asked=column(
+                (
+                    *(sectors for sectors, _ in (*self.requests, *self.outputs) for _ in range(warps)),
+                    *(sum(mask.bit_count() for _, mask in one.lines) for one in self.trace),
+                )
+            ),
             touched=column(sum(map(len, lines[:number])) for number in range(len(lines) + 1)),
             l1_wavefronts=column(
-                banks for banks in (*(self.banks or map(len, own)), *[0] * len(self.outputs)) for _ in range(warps)
+                (
+                    *(
+                        banks
+                        for banks in (*(self.banks or map(len, own)), *[0] * len(self.outputs))
+                        for _ in range(warps)
+                    ),
+                    *(len(one.lines) for one in self.trace),
+                )
             ),
             line=column(line for one in lines for line, _ in one),
             mask=column(mask for one in lines for _, mask in one),
             cached=True,
             simulates_l2=self.simulates_l2,
+            traces=self.traces(warps, ctas, untraced, sum(map(len, lines[:untraced]))),
+        )
+
+    def traces(self, warps: int, ctas: int, untraced: int, lines: int) -> Traces:
+        """The traces, behind so many requests and line requests of others: one array, the same entries of all CTAs."""
+        entries = [(number, one.wavefronts) for number, one in enumerate(self.trace, untraced)]
+        touched = [one for one in self.trace for _ in one.lines]
+        return Traces(
+            first=column([warp * len(entries) for _ in range(ctas) for warp in range(warps)]),
+            arrays=1,
+            array_line=column([0] * ctas),
+            masked=column([0] * lines + [int(one.masked) for one in touched]),
+            passes=column([0] * lines + [one.passes for one in touched]),
+            access=column([number << REQUEST_AT | own for number, own in entries] * warps),
+            line=column([warp * self.apart for warp in range(warps) for _ in entries]),
         )
 
 
