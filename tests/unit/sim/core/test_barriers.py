@@ -415,3 +415,24 @@ def test_a_cta_begins_with_the_first_phase_of_its_barriers(core):
         spans.append(chip.ended_at - chip.ended_launched)
 
     assert spans == [32 + 20 + 200 + 1] * 2
+
+
+def test_an_exit_completes_a_barrier_that_waits_for_nobody_else(core):
+    """
+    Two of three warps arrive at 0, which the unit processes at 2 and 4. The third warp exits at 3 without a barrier.
+    Nobody is missing then: the release is 20 cycles behind the last arrival, at 24.
+    """
+    code = roles(([BARRIER, JOINING], 2), ([HALF] * 3, 1))
+    ran = run(core, code, figures=FIGURES)
+
+    assert [ran.warps[0, warp].selected for warp in range(3)] == [[0, 24, 25], [0, 24, 25], [0, 1, 2, 3]]
+
+
+def test_an_exit_completes_no_barrier_of_a_stated_count(core):
+    """A barrier of three warps waits for a third arrival. The warp that exits was never expected: there is none."""
+    code = roles(([BARRIER._replace(arrivals=3), JOINING], 2), ([HALF] * 3, 1))
+    chip = chip_of(code, FIGURES, core)
+    chip.hand(0, 0, 0, 0)
+
+    assert chip.run() < 0
+    assert chip.barriers.awaited_phases() == [(0, 0, 2, 3, 0, [0, 1])]

@@ -404,3 +404,61 @@ def test_two_sms_that_copy_one_line(core):
         [698 - 5, 5266 - 5],
         [698 + 7, 5266 + 7],
     ]
+
+
+def test_a_miss_brings_the_half_of_a_line_or_what_is_asked_for():
+    """
+    Sector 0 brings sectors 0 and 1, which come again as a hit; sector 2 brings the other half. A miss of single sectors
+    brings one of 32 bytes, and a miss of whole lines brings 128.
+    """
+    halves, sectors, whole = (quiet(figures=NEAR_ONLY) for _ in range(3))
+    halves.l2.fetch_sectors, sectors.l2.fetch_sectors = 2, 1
+    first = [filled(halves, (0, 7, at), mask=mask) for at, mask in ((0, 0b0001), (1000, 0b0010), (2000, 0b0100))]
+    for chip in (sectors, whole):
+        filled(chip, (0, 7, 0), mask=0b0001)
+
+    assert first == [[690], [1258], [2690]]
+    assert [chip.dram.read_bytes for chip in (halves, sectors, whole)] == [128, 32, 128]
+
+
+@pytest.mark.parametrize(("mask", "taken"), [(0b0001, 2), (0b0011, 2), (0b0110, 4), (0b0101, 4), (0b1111, 4)])
+def test_reads_take_bandwidth_in_halves_of_a_line(mask, taken):
+    chip = quiet(figures=NEAR_ONLY)
+    whole = chip.l2.taken_with(mask)
+    chip.l2.read_sectors = 2
+
+    assert (whole, chip.l2.taken_with(mask)) == (mask.bit_count(), taken)
+
+
+def test_a_sector_that_is_written_in_part_is_completed_from_dram():
+    """Two sectors of line 7 in part: 64 bytes are read once. Of line 8 whole sectors are written: none is read."""
+    chip = quiet(figures=NEAR_ONLY)
+    for line, masked in ((7, 1), (7, 1), (8, 0)):
+        chip.l2.write(line, 0b0011, masked, 0, 0)
+
+    assert chip.dram.read_bytes == 64
+
+
+def test_atomics_of_one_line_wait_for_each_others_passes():
+    """
+    The line is there from 690 on. At 1000 three atomics ask for it: each has its result a hit's 258 cycles after it was
+    taken, and keeps the line for 4.5 cycles. Another line is free.
+    """
+    chip = quiet(figures=NEAR_ONLY, sms=SMS)
+    filled(chip, (0, 7, 0), (0, 8, 0))
+    landed, taken = [], []
+    for sm, line in ((0, 7), (1, 7), (2, 7), (3, 8)):
+        landed.append(chip.l2.update(sm, line, 0b0001, 1_000_000, 1000, 450))
+        taken.append(chip.l2.taken)
+
+    assert taken == [1_000_000, 1_004_500, 1_009_000, 1_000_000]
+    assert landed == [1258, 1262, 1267, 1258]
+
+
+def test_an_atomic_reads_what_the_l2_lacks():
+    """Its line comes from DRAM at 690, and is written there when it is evicted."""
+    chip = quiet(figures=NEAR_ONLY)
+
+    assert chip.l2.update(0, 7, 0b0001, 0, 0, 100) == 690
+    assert chip.dram.read_bytes == 128
+    assert chip.l2.lines.dirty[chip.l2.lines.touch(7)] == 0b0001

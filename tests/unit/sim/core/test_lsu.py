@@ -6,6 +6,7 @@ import pytest
 from doubles.by_hand import (
     A100,
     Memory,
+    Traced,
     copy,
     execute,
     instruction,
@@ -15,11 +16,13 @@ from doubles.by_hand import (
     queue,
     quiet,
     store,
+    traced_load,
+    traced_store,
 )
 from doubles.figures import with_figures
 from doubles.published import H200
 
-from gpusim.sim.core.constants import BAR, COPY_WRITES, PIPE, SHARED
+from gpusim.sim.core.constants import ATOMIC, BAR, COPY_WRITES, PIPE, SHARED
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -327,3 +330,55 @@ def test_the_ring_slot_of_a_trip_has_wavefronts_of_its_own(core):
 
     assert [landed - at for at, landed in ran.warps[0, 0].notes] == [37, 23, 37]
     assert ran.chip.data_stage.wavefronts == 17
+
+
+def requests_of(core, *code, warps=1, trips=1, **memory):
+    """A run of traced instructions on an H200 whose caches are cold."""
+    figures = with_figures(figures_of(H200, 0, busy=False), constant_miss=0)
+    return execute(core, (code, trips), warps=warps, figures=figures, machine=H200, memory=Memory(**memory))
+
+
+def test_a_traced_load_takes_the_next_request_of_its_warp(core):
+    """One load in a loop of three trips: a sector of line 0, then the four of line 1, then line 0 again, a hit."""
+    trace = [Traced(((0, 0b0001),)), Traced(((1, 0b1111),)), Traced(((0, 0b0001),))]
+    ran = requests_of(core, traced_load(stall=2000), trips=3, trace=trace)
+
+    assert (sum(ran.chip.l1.sectors), ran.chip.l2.sectors, ran.chip.dram.read_bytes) == (6, 5, 256)
+
+
+def test_warps_have_traces_of_their_own(core):
+    """Two warps, each with a sector of its own line."""
+    ran = requests_of(core, traced_load(), warps=2, trace=[Traced(((0, 0b0001),))], apart=4)
+
+    assert (ran.chip.l2.sectors, ran.chip.dram.read_bytes) == (2, 256)
+
+
+@pytest.mark.parametrize(("sectors", "brought"), [(1, 32), (2, 64), (4, 128)])
+def test_a_traced_miss_brings_what_its_instruction_asks_for(core, sectors, brought):
+    """A plain load 64 bytes, one with a hint of 128 the line."""
+    ran = requests_of(core, traced_load(fetch_sectors=sectors), trace=[Traced(((0, 0b0001),))])
+
+    assert ran.chip.dram.read_bytes == brought
+
+
+def test_loads_stores_and_atomics_take_their_requests_in_order(core):
+    """
+    A load of line 0, a store of line 1 and an atomic on line 2 that returns: the load and the atomic read their lines,
+    the store has whole sectors. The exit waits for both results.
+    """
+    code = [traced_load(write=0), traced_store(), traced_store(ATOMIC, is_load=True, write=1)]
+    waits = instruction(PIPE, waits=(0, 1))
+    trace = [Traced(((0, 0b1111),)), Traced(((1, 0b0001),)), Traced(((2, 0b0001),), passes=1)]
+    ran = requests_of(core, *code, waits, trace=trace)
+
+    assert ran.chip.dram.read_bytes == 256
+    assert ran.chip.stores.stored_bytes == 64
+    assert ran.warps[0, 0].stalled("long_scoreboard") > H200.l2.hit_latency
+
+
+def test_traced_shared_accesses_have_the_wavefronts_of_their_entries(core):
+    """Two loads, of one wavefront and of 32."""
+    loads = lds(traced=True, stall=100)
+    ran = requests_of(core, loads, loads, trace=[Traced(wavefronts=1), Traced(wavefronts=32)])
+
+    assert ran.chip.data_stage.wavefronts == 33

@@ -2,10 +2,12 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from doubles.by_hand import (
     A100,
     Memory,
+    Traced,
     assembly,
     chip_of,
     execute,
@@ -20,7 +22,7 @@ from doubles.figures import with_figures
 
 from gpusim.sim.core.constants import BAR, PIPE
 from gpusim.sim.figures import figures_of
-from gpusim.sim.stall_reasons import SELECTED
+from gpusim.sim.stall_reasons import REASONS, SELECTED
 
 
 @pytest.mark.parametrize(
@@ -284,3 +286,30 @@ def test_an_smsp_issues_ahead_no_further_than_the_launch_of_a_cta_that_is_announ
     selected = [begin for warp, begin, _, reason in spans_of(chip) if (warp, reason) == (0, SELECTED)]
 
     assert selected[:4] == [10, 13, 16, 19]
+
+
+def test_lanes_that_differ_take_further_passes_of_a_pipe(core):
+    """
+    A traced instruction of the ALU, whose interval is 2 and latency 4 cycles: of one distinct value, then of five. The
+    second keeps the pipe for 5 * 2 cycles, until 12, and its result is 4 * 3 cycles later than alone: 2 + 4 + 12 = 18.
+    """
+    figures = with_figures(figures_of(A100, 0, busy=False), {"constant_cache.indexed.further": 3}, constant_miss=0)
+    match = instruction(PIPE, traced=True, write=0)
+    follows = instruction(PIPE, stall=1)
+    memory = Memory(trace=[Traced(wavefronts=1), Traced(wavefronts=5)])
+    code = [match._replace(write=1), match, follows, instruction(PIPE, pipe="half", waits=(0,))]
+    ran = execute(core, (code, 1), figures=figures, memory=memory)
+
+    assert ran.warps[0, 0].selected == [0, 2, 12, 18, 19]
+
+
+def test_cycles_are_counted_at_the_instruction_that_is_issued_next(core):
+    """
+    Two warps of one SMSP, two additions each: every cycle of a warp is counted once, at the instruction before which it
+    passes, and each instruction is issued twice.
+    """
+    ran = execute(core, ([instruction(PIPE)] * 2, 1), warps=8)
+    counted = np.array(ran.chip.by_instruction).reshape(-1, len(REASONS))
+
+    assert counted[:, SELECTED].tolist() == [8, 8, 8]
+    assert counted.sum(axis=0).tolist() == list(ran.chip.stalls)

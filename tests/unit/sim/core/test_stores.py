@@ -1,12 +1,12 @@
 """Stores: their way into the L2, when their warp may leave, when they are acknowledged, and what DRAM has of them."""
 
 import pytest
-from doubles.by_hand import Memory, execute, lds, quiet, store
+from doubles.by_hand import Memory, Traced, execute, lds, quiet, store, traced_store
 from doubles.figures import with_figures
 from doubles.published import H200
 
 from gpusim.sim.columns import column
-from gpusim.sim.core.constants import CODE_WIDTH, WAITING_STORES, WARP_WIDTH
+from gpusim.sim.core.constants import ATOMIC, CODE_WIDTH, FLOAT_ATOMIC, WAITING_STORES, WARP_WIDTH
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import IN_L2
 
@@ -231,3 +231,95 @@ def test_what_is_written_keeps_dram_from_reading():
     chip.stores.store(0, 0, 0, 4)
 
     assert (idle, chip.dram.read(0, 0, 0, 32, 0)) == (0, 2 + H200.dram.latency)
+
+
+PARTS = with_figures(
+    SIMPLE,
+    {
+        "l2.parts.read_bytes": 64,
+        "l2.parts.store_bytes": 48,
+        "l2.parts.mask_bytes": 32,
+        "l2.atomics.bytes": 64,
+        "l2.atomics.sector_percent": 100,
+        "l2.atomics.lane_percent": 150,
+        "l2.atomics.float_percent": 300,
+        "l2.atomics.latency": 9,
+    },
+    l2_bytes=1 << 20,
+)
+"""A line takes 48 bytes of the L2's 64 a cycle at least, and a mask of 32 if it is stored in part."""
+
+
+def taken(*accesses, atomic=0):
+    """When the L2 has taken each access, one of each SM at cycle 0, in thousandths of a cycle; and the chip."""
+    chip = quiet(figures=PARTS, sms=len(accesses), memory=Memory(trace=accesses))
+    touched, log = 0, []
+    for sm, one in enumerate(accesses):
+        chip.stores.store_lines(sm, 0, 0, touched, touched + len(one.lines), 0, atomic)
+        touched += len(one.lines)
+        log.append(chip.stores.stored_at[sm])
+    return log, chip
+
+
+@pytest.mark.parametrize(
+    ("mask", "masked", "bytes_of_l2"),
+    [(0b0001, False, 48), (0b0011, False, 64), (0b1111, False, 128), (0b0001, True, 64), (0b1111, True, 160)],
+)
+def test_a_line_of_a_store_takes_its_sectors_and_its_mask_and_no_less_than_a_part(mask, masked, bytes_of_l2):
+    """The second of two SMs' stores is taken when the first has had its share of 64 bytes a cycle."""
+    found, chip = taken(*(Traced(((line, mask),), masked) for line in (0, 8)))
+
+    assert found == [0, bytes_of_l2 * 1000 // 64]
+    assert chip.stores.stored_bytes == 2 * 32 * mask.bit_count()
+
+
+def test_the_port_passes_sectors_and_masks():
+    """Two lines of two sectors each in part: 2 * (64 + 32) bytes at 32 a cycle."""
+    _, chip = taken(Traced(((0, 0b0011), (1, 0b0011)), masked=True))
+
+    assert chip.stores.store_free[0] == 6000
+
+
+def test_a_store_in_part_reads_its_sectors_from_dram_and_a_whole_one_does_not():
+    _, chip = taken(Traced(((0, 0b0011),), masked=True), Traced(((1, 0b0011),)))
+
+    assert chip.dram.read_bytes == 64
+
+
+@pytest.mark.parametrize(
+    ("mask", "passes", "atomic", "busy"),
+    [
+        (0b0001, 1, ATOMIC, 1000),
+        (0b1111, 4, ATOMIC, 4000),
+        (0b0001, 32, ATOMIC, 48_000),
+        (0b0001, 32, FLOAT_ATOMIC, 96_000),
+    ],
+    ids=["one sector", "four sectors", "32 lanes at a word", "32 floats at a word"],
+)
+def test_atomics_queue_at_their_line_by_their_passes(mask, passes, atomic, busy):
+    """
+    A pass for each sector takes a cycle, for each of several lanes at one word 1.5, and 3 for floats. At 64 bytes a
+    cycle the L2 gives each pass a cycle, so the second of two SMs waits for the line, not for bandwidth.
+    """
+    accesses = [Traced(((0, mask),), passes=passes)] * 2
+    same, _ = taken(*accesses, atomic=atomic)
+
+    assert same == [0, busy]
+
+
+def test_the_result_of_an_atomic_comes_later_than_a_hit():
+    """The line is there from its miss on: a hit's 258 cycles, and 9."""
+    chip = quiet(figures=PARTS, memory=Memory(trace=[Traced(((0, 1),), passes=1)]))
+    chip.l2.read(0, chip.l2.lines.touch(0), 1, 0, 0)
+
+    assert chip.stores.store_lines(0, 2000, 2000, 0, 1, 0, ATOMIC) == 2000 + 258 + 9
+
+
+def test_a_warp_leaves_when_its_traced_store_has_passed_the_port(core):
+    """Two stores of a line in part, 160 bytes: the second goes at 5 and has passed when the L2 has taken it."""
+    trace = [Traced(((0, 0b1111),), masked=True), Traced(((1, 0b1111),), masked=True)]
+    ran = execute(core, ([traced_store()] * 2, 1), figures=PARTS, memory=Memory(trace=trace))
+
+    assert ran.warps[0, 0].selected[:2] == [0, 1]
+    assert ran.chip.stores.stored_bytes == 256
+    assert ran.chip.dram.read_bytes == 256
