@@ -32,6 +32,7 @@ PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 """Every page whose examples are executed."""
 
 FENCE: Final = re.compile(r"^```(\w+)(?: ([\w./-]+))?\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+EXITS: Final = re.compile(r"# exits with (\d+)$")
 ANY: Final = "..."
 COLUMNS: Final = "100"
 
@@ -121,10 +122,10 @@ def commands(text: str) -> Iterator[str]:
 
 def run(command: str) -> None:
     """
-    Run a command in this process, read as a shell reads it.
+    Run a command in this process, read as a shell reads it. A comment ``# exits with 3`` states its exit code.
 
     Raises:
-        Differs: It fails.
+        Differs: It exits with another code, which is 0 if none is stated.
     """
     arguments: list[str] = []
     for word in shlex.split(command, comments=True)[1:]:
@@ -132,7 +133,8 @@ def run(command: str) -> None:
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
         code = main(arguments)
-    if code:
+    stated = EXITS.search(command)
+    if code != int(stated[1] if stated else 0):
         raise Differs(f"{command!r} exits with {code}: {said.getvalue()}")
 
 

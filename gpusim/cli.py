@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "sass": ("sass", "SassOptions", "print_sass"),
     "name": ("name", "NameOptions", "print_name"),
     "compare": ("compare", "CompareOptions", "compare_sides"),
+    "check-perf": ("own.check_perf", "CheckPerfOptions", "check_perf"),
     "explain": ("explain", "ExplainOptions", "print_explanation"),
     "calibrate": ("calibrate", "CalibrateOptions", "calibrate_machine"),
     "machine": ("machine", "MachineOptions", "show_machines"),

@@ -23,7 +23,8 @@ _BEGINS = tuple(
         rb'\s*\{\s*"version": "[^"]*",\s*"commit": [^{}]*"stream": ',  # the manifest of a run
         rb'\s*\{\s*"half": "(?:development|held-out)",\s*"gpu": "',  # the data of a validation
         rb"# Validation, (?:development|held-out) half, ",  # its page
-        rb"# gpusim: ",  # the resolved scenario of a run
+        rb"# gpusim: ",  # the resolved scenario of a run, a baseline
+        rb"### gpusim: ",  # the table of check-perf
         rb"(?:# [^\n]*\n)*# gpusim: ",  # the rows of a benchmark, below their provenance
         rb"Kanata\t\d+\n.*?\nL\t0\t0\tgpusim ",
         rb"<!DOCTYPE html>.{0,2000}?<meta name=\"generator\" content=\"gpusim\">",

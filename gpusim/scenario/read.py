@@ -36,7 +36,7 @@ _RULES = {
 OWN_KIND = "kernel"
 """Value of ``kind`` in a scenario of a kernel of the user's own; other scenarios have ``problem.kind``."""
 
-OWN_COMMANDS = "gpusim run, compare, explain and sweep"
+OWN_COMMANDS = "gpusim run, compare, explain, sweep and check-perf"
 """The commands that take such a scenario."""
 
 _OF_MACHINE = "machine."

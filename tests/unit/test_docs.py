@@ -35,6 +35,7 @@ WRITTEN = {
     *("result.json", "overlay.png", "half.toml", "my_gemm.toml", "runs/", ".csv"),
     "build/docs",
     *("points.parquet", "points.csv", "journal.jsonl", "axes.toml"),
+    *("gpusim-perf.toml", "perf.md"),
 }
 
 
@@ -47,6 +48,7 @@ MOST_CELL = 300
 SIMULATING = {
     "how-to.md",
     "own-kernels-time.md",
+    "own-kernels-perf.md",
     "get-started.md",
     "index.md",
     "sweeping.md",
@@ -105,6 +107,13 @@ def test_figures_of_a_shortened_output_are_refreshed():
 def test_a_command_that_fails_on_a_page_is_seen():
     with pytest.raises(shown.Differs, match=r"^'gpusim run nothing' exits with 2: gpusim: .*nothing"):
         list(shown.executed("```sh\ngpusim run nothing\n```\n"))
+
+
+def test_a_command_on_a_page_exits_as_its_comment_says():
+    list(shown.executed("```sh\ngpusim run nothing  # exits with 2\n```\n"))
+
+    with pytest.raises(shown.Differs, match=r"exits with 0: "):
+        list(shown.executed("```sh\ngpusim --version  # exits with 3\n```\n"))
 
 
 def test_the_architecture_has_four_examples():

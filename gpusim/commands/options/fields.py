@@ -71,6 +71,31 @@ SetOption = Annotated[
     tuple[str, ...], typer.Option("--set", metavar="KEY=VALUE", help="Override a key, e.g. problem.c=256. Repeatable.")
 ]
 
+# --- the launch of a kernel of the user's own ---
+
+LaunchMachineOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Machine that launches the kernel: a name, or a machine file.")
+]
+GridOption = Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="CTAs of the kernel's grid.")]
+BlockOption = Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="Threads of the kernel's CTAs.")]
+SharedOption = Annotated[
+    int | None,
+    typer.Option(min=0, max=MOST_NUMBER, help="Bytes of a CTA's dynamic shared memory.  [default: 0]"),
+]
+ArgumentsOption = Annotated[
+    tuple[str, ...],
+    typer.Option(
+        "--arg",
+        metavar="NAME=VALUE",
+        help="An argument of the kernel, in the order of its signature: f32[1024,1024] (zeros), random:f32[8], "
+        "random:f32[8]:SEED, ones:, arange:, x.npy; 1024, 2.5, i64:5, f64:2.5. The name is yours. Repeatable.",
+    ),
+]
+DefinesOption = Annotated[
+    tuple[str, ...],
+    typer.Option("--define", "-D", metavar="NAME=VALUE", help="A macro of the kernel's source. Repeatable."),
+]
+
 # --- how it is simulated ---
 
 ExactOption = Annotated[

@@ -60,28 +60,12 @@ class RunOptions:
             metavar="NAME", help="Name of the kernel in its file or in --cubin, or a part that only its name has."
         ),
     ] = None
-    machine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Machine that launches the kernel: a name, or a machine file.")
-    ] = None
-    grid: Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="CTAs of the kernel's grid.")] = None
-    block: Annotated[str | None, typer.Option(metavar="X[,Y[,Z]]", help="Threads of the kernel's CTAs.")] = None
-    shared: Annotated[
-        int | None,
-        typer.Option(min=0, max=fields.MOST_NUMBER, help="Bytes of a CTA's dynamic shared memory.  [default: 0]"),
-    ] = None
-    arguments: Annotated[
-        tuple[str, ...],
-        typer.Option(
-            "--arg",
-            metavar="NAME=VALUE",
-            help="An argument of the kernel, in the order of its signature: f32[1024,1024] (zeros), random:f32[8], "
-            "random:f32[8]:SEED, ones:, arange:, x.npy; 1024, 2.5, i64:5, f64:2.5. The name is yours. Repeatable.",
-        ),
-    ] = ()
-    defines: Annotated[
-        tuple[str, ...],
-        typer.Option("--define", "-D", metavar="NAME=VALUE", help="A macro of the kernel's source. Repeatable."),
-    ] = ()
+    machine: fields.LaunchMachineOption = None
+    grid: fields.GridOption = None
+    block: fields.BlockOption = None
+    shared: fields.SharedOption = None
+    arguments: fields.ArgumentsOption = ()
+    defines: fields.DefinesOption = ()
     save: Annotated[
         tuple[str, ...],
         typer.Option(

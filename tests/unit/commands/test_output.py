@@ -21,6 +21,11 @@ ROOT = Path(__file__).parents[3]
 NAME = "conv_9_k_tiles"
 SMALL = ("gemm_ragged", "--set", "problem.m=16", "--set", "problem.n=16", "--set", "problem.k=32")
 MEASURED = str(ROOT / "reports" / "measured" / "h200" / "microbench")
+PERF = (
+    *("check-perf", str(ROOT / "docs" / "examples" / "own-kernels-perf" / "smooth.cubin"), "--machine", "a100"),
+    *("--grid", "4", "--block", "512", "--baseline", "perf.toml"),
+    *("--arg", "in=f32[2,48,2048]", "--arg", "out=f32[48,2048]", "--arg", "rows=2"),
+)
 MINE = b"mine\n"
 EARLIER = b'{"schema": "gpusim.earlier/1"}\n'
 """What counts as a file that gpusim has made, at any place."""
@@ -43,6 +48,7 @@ WRITERS = {
     ("run", "out"): (["run", *SMALL, "--out", "run", "--no-figures"], "run/overlap.png"),
     ("run", "save_tensors"): (["run", *SMALL, "--out", "new", "--save-tensors", "t", "--no-figures"], "t/output.csv"),
     ("verify", "save_tensors"): (["verify", *SMALL, "--save-tensors", "t"], "t/a.csv"),
+    ("check-perf", "markdown"): ([*PERF, "--markdown", "perf.md"], "perf.md"),
     ("calibrate", "out"): (["calibrate", "--out", "c", "--only", "launch"], "c/launch.csv"),
 }
 """(Command, option) that writes a file -> arguments, and the file; a third part tells more files of one option."""
@@ -53,6 +59,7 @@ KEEPS = {("run", "out")}
 ADDS = {
     ("check", "out"): (["check", NAME, "--recorded", "--out", "answers"], "answers"),
     ("sweep", "out"): (["sweep", NAME, "--over", "kernel.stages=3,4", "--jobs", "1", "--out", "s"], "s/notes.txt"),
+    ("check-perf", "baseline"): ([*PERF, "--write-baseline"], "perf.toml"),
     ("calibrate", "machine"): (["calibrate", "--derived-from", MEASURED, "--machine", "mine.toml"], "mine.toml"),
 }
 """(Command, option) that adds to what it has begun, and refuses anything else."""
@@ -114,6 +121,8 @@ def test_a_file_is_replaced_by_force_alone_and_only_if_gpusim_has_made_it(gpusim
     arguments, name = WRITERS[key]
     if "swept" in arguments:
         gpusim("sweep", *SMALL, "--over", "kernel.stages=3,4", "--jobs", "1", "--out", "swept")
+    if "check-perf" in arguments:
+        gpusim(*PERF, "--write-baseline")
     place = here / name
     place.parent.mkdir(exist_ok=True)
 
