@@ -16,6 +16,7 @@ from gpusim.errors import Unsupported, missing_extra
 from gpusim.machine.spec import Machine
 from gpusim.python.kernel import KernelRun, ReadyKernel, ready_kernel
 from gpusim.python.triton_arguments import parameter_values
+from gpusim.python.triton_lines import lines_corrected
 from gpusim.units import WARP_SIZE
 
 FIRST_TARGET: Final = 80
@@ -94,7 +95,8 @@ class TritonDriver:
     def active(self) -> Iterator[None]:
         """Make this the active driver of Triton within a block."""
         config = importlib.import_module("triton.runtime.driver").driver
-        with _ONE_AT_A_TIME:
+        knobs = importlib.import_module("triton.knobs").runtime
+        with _ONE_AT_A_TIME, lines_corrected(knobs):
             before = config._active  # noqa: SLF001 # reset_active looks for a GPU, and fails where there is none
             config.set_active(self)
             try:

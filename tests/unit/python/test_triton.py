@@ -68,6 +68,17 @@ def test_a_function_runs_with_tritons_launch_syntax(kernels, vectors, machine):
 
 
 @pytest.mark.compiler("triton")
+@pytest.mark.parametrize("machine", ["a100", "h200"])
+def test_a_load_counts_for_its_own_line(kernels, vectors, machine):
+    """Every load and store of the function has its text on the line that the counts name."""
+    run = gpusim.triton(kernels.add, machine=machine)[by_block](*vectors, N, BLOCK=256)
+
+    accesses = [(row.text, line.text) for line in run.lines for row in line.rows if row.sectors]
+    assert {text.split(".")[0].split()[-1] for text, _ in accesses} == {"LDG", "STG"}
+    assert [one for one in accesses if ("tl.load" if "LDG" in one[0] else "tl.store") not in one[1]] == []
+
+
+@pytest.mark.compiler("triton")
 def test_numbers_are_specialised_as_triton_does(kernels, vectors):
     """992 is divisible by 16, so a thread accesses four floats at once; 1000 is not; 1 is compiled in."""
     x, y, out = vectors
