@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import first_steps
+import first_value
 import from_code
 import links
 import nbformat
@@ -124,3 +125,29 @@ def test_the_page_of_first_steps_adds_up_their_times():
 
     assert "| `make demo` | 61 |\n| `gpusim explain` | 9 |\n| in all | 70 |\n" in text
     assert text.endswith("The last step says:\n\n> It waits.\n")
+
+
+def test_a_planted_fault_is_found_by_the_line_that_has_its_mark():
+    """Its ninth line loads with a 32-way bank conflict, and races with its sixth; a table has wide columns."""
+    conflict, race = first_value.CUDA_FAULTS
+    row = "65,536   2,048  32.00   2,048   0x01b0 LDS R5, [R5.X4]  (turn.cu:9)"
+    said = "race at shared address 0x4: warp 0, thread 1 writes it in text 0x0130 STS\n[R9.X4], R2 (turn.cu:6), "
+    said += "warp 1, thread 32 reads it in text 0x01b0 LDS R5, [R5.X4]\n(turn.cu:9), and no barrier lies between"
+
+    assert conflict.finding(f"...\n{row}\n") == " ".join(row.split())
+    assert race.finding(f"{row}\nturn: CTA (0, 0, 0): {said}\n") == " ".join(said.split())
+    assert (conflict.finding(row.replace(":9", ":8")), race.finding(row)) == ("", "")
+
+
+def test_the_page_of_first_findings_has_times_and_findings():
+    steps = [first_value.Step("pip", 31.24), first_value.Step("gpusim run", 5.0, ("a conflict", "a race"))]
+    text = first_value.page(steps, "2026-01-01")
+
+    assert "| `pip` | 31.2 |\n| `gpusim run` | 5.0 |\n" in text
+    assert text.endswith("They print:\n\n> a conflict\n>\n> a race\n")
+
+
+def test_a_fault_that_is_not_named_or_not_in_time_is_late():
+    assert not first_value.Step("pip", 100.0).is_late
+    assert first_value.Step("gpusim run", 61.0, ("found",)).is_late
+    assert first_value.Step("gpusim run", 1.0, ("found", "")).is_late
