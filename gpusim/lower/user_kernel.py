@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpusim.cuda.compiled_kernel import CompiledKernel
 from gpusim.cuda.specialise import Specialisation
-from gpusim.errors import BadInput, CannotRun
+from gpusim.errors import BadInput, CannotRun, nearest
 from gpusim.lower.sass.cubin import kernel_names, read_cubin
 from gpusim.machine.spec import Machine
 
@@ -79,9 +79,13 @@ def read_user_kernel(
 def _entry(kernels: list[str], wanted: str, shown: str, asked: str) -> str:
     """Return the only kernel whose name is, or contains, a text."""
     found = [wanted] if wanted in kernels else [kernel for kernel in kernels if wanted in kernel]
-    if len(found) != 1:
-        raise BadInput(
-            f"{asked} must name one kernel of {shown}, or be a part of one name: {', '.join(kernels) or 'it has none'};"
-            f" got {wanted!r}{f', which {len(found)} names have' if found else ''}"
-        )
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(kernels) or "it has none"
+    if not wanted and kernels:
+        raise BadInput(f"{shown} has {len(kernels)} kernels, of which {asked} must name one: {listed}")
+    near = nearest(wanted, kernels) if not found else None
+    raise BadInput(
+        f"{asked} must name one kernel of {shown}, or be a part of one name: {listed}; got {wanted!r}"
+        f"{f', which {len(found)} names have' if found else ''}{f'; did you mean {near}?' if near else ''}"
+    )

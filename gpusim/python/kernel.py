@@ -227,7 +227,7 @@ class BoundKernel:
         """
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
-            raise BadInput(f"{self.cubin.kernel} takes {len(sizes)} arguments, got {len(arguments)}")
+            raise BadInput(f"{self.cubin.kernel} takes {signature_words(sizes)}, got {len(arguments)}")
         held, owners = _arrays(self.cubin.kernel, arguments, sizes)
         cubin = with_variables(self.cubin, self.constants, self.variables)
         image = image_of([(f"argument {place}", array) for place, array in held.items()], cubin.module)
@@ -339,11 +339,11 @@ def kernel(
             raise BadInput("defines are macros of a source (.cu), and a function of Numba has none")
         return NumbaKernel(source, chosen, lambda file, name: _called(name, _ready(file, entry, chosen, folder)))
     file, name = machine_code(source, entry, chosen.compute_capability, defines)
-    return _ready(file, name, chosen, folder)
+    return _ready(file, name, chosen, folder, Path(source) if isinstance(source, str | Path) else None)
 
 
-def _ready(file: Path, entry: str, machine: Machine, folder: Path | None) -> ReadyKernel:
-    found, target = read_user_kernel(file, entry, source=file, asked=("source", "entry")), machine.compute_capability
+def _ready(file: Path, entry: str, machine: Machine, folder: Path | None, source: Path | None = None) -> ReadyKernel:
+    found, target = read_user_kernel(file, entry, source=source, asked=("source", "entry")), machine.compute_capability
     if found.architecture != target:
         raise BadInput(
             f"{file} is machine code of sm_{found.architecture}, {machine.name} executes that of sm_{target}"
@@ -381,6 +381,11 @@ def ready_kernel(data: bytes, entry: str, file: str, machine: Machine, folder: P
     lines = KernelSource(read_lines(data, entry, file), folder or Path())
     cubin = read_cubin(data, entry, file)
     return ReadyKernel(cubin, machine, *variables_of(cubin), lines)
+
+
+def signature_words(sizes: Sequence[int]) -> str:
+    """Return in words what a signature takes, with the bytes of each parameter."""
+    return f"{len(sizes)} arguments, of {', '.join(map(str, sizes)) or 'no'} bytes"
 
 
 def _arrays(

@@ -21,7 +21,7 @@ from gpusim.machine.spec import Machine
 from gpusim.own.arguments import OwnArgument, read_argument
 from gpusim.own.strides import FirstAccesses
 from gpusim.own.timed import OwnTime, TracedExecution
-from gpusim.python.kernel import BoundKernel, kernel
+from gpusim.python.kernel import POINTER_BYTES, BoundKernel, kernel, signature_words
 from gpusim.results.kernel_result import ConflictNote, ExecutedData, KernelResult, KernelRow, ranked, validation_of
 from gpusim.results.kernel_warps import WarpLog
 from gpusim.results.provenance import provenance
@@ -108,20 +108,27 @@ def arguments_of(question: KernelQuestion, bound: BoundKernel) -> dict[str, OwnA
     Raises:
         BadInput: One of them is no argument, or they are not as many as the signature has.
     """
-    wanted, given = len(bound.cubin.parameters), list(question.arguments)
-    if wanted != len(given):
-        sizes = ", ".join(str(size) for _, size in bound.cubin.parameters)
+    sizes, given = [size for _, size in bound.cubin.parameters], list(question.arguments)
+    if len(sizes) != len(given):
         names = f" ({', '.join(given)})" if given else ""
         raise BadInput(
-            f"{bound.cubin.kernel} takes {wanted} arguments, of {sizes or 'no'} bytes, got {len(given)}{names};"
-            " state each in the order of the signature"
+            f"{bound.cubin.kernel} takes {signature_words(sizes)}, got {len(given)}{names}; state each in the order of"
+            " the signature"
         )
-    return {
+    found = {
         name: value
         if isinstance(value, float)
         else read_argument(f"argument {name}", str(value), question.folder, place)
         for place, (name, value) in enumerate(question.arguments.items())
     }
+    for (name, value), size in zip(found.items(), sizes, strict=True):
+        has = (
+            POINTER_BYTES if isinstance(value, np.ndarray) else value.nbytes if isinstance(value, np.generic) else size
+        )
+        if has != size:
+            what = "an array takes" if isinstance(value, np.ndarray) else f"{question.arguments[name]} has"
+            raise BadInput(f"argument {name} has {size} bytes in the signature of {bound.cubin.kernel}, {what} {has}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,26 @@ def test_another_name_lists_the_kernels(cubin):
     )
 
 
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("", "k.cu has 3 kernels, of which entry must name one: scale, turn, return"),
+        (
+            "scael",
+            "entry must name one kernel of k.cu, or be a part of one name: scale, turn, return; got 'scael'; did you",
+        ),
+        ("ur", "entry must name one kernel of k.cu, or be a part of one name: scale, turn, return; got 'ur', which 2"),
+    ],
+)
+def test_of_several_kernels_one_must_be_named(cubin, monkeypatch, entry, message):
+    monkeypatch.setattr("gpusim.lower.user_kernel.kernel_names", lambda *_: ["scale", "turn", "return"])
+
+    with pytest.raises(BadInput) as refused:
+        read_user_kernel(cubin, entry, source=Path("k.cu"), asked=("source", "entry"))
+
+    assert str(refused.value).startswith(message)
+
+
 def test_a_caller_names_what_it_was_given(cubin, tmp_path):
     """A kernel that was compiled from a source: the user knows no cubin."""
     with pytest.raises(BadInput) as refused:

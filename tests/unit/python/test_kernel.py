@@ -96,7 +96,7 @@ def test_arguments_are_those_of_the_signature(kernel):
     saxpy, x = kernel("saxpy")[1, 32], np.zeros(32, dtype=np.float32)
 
     for arguments, said in (
-        ((x,), "saxpy takes 4 arguments, got 1"),
+        ((x,), "saxpy takes 4 arguments, of 8, 8, 4, 4 bytes, got 1"),
         ((x, x.copy(), np.float64(2), 32), "argument 2 has 4 bytes in the signature, float64 has 8"),
         ((x, x.copy(), x.copy(), 32), "argument 2 has 4 bytes in the signature, an array takes 8"),
         ((x, x.copy(), "2", 32), "argument 2 has 4 bytes in the signature, got '2'"),

@@ -86,6 +86,22 @@ def test_as_many_arguments_as_the_signature_has_are_needed(question):
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("f32[8]", "argument n has 4 bytes in the signature of gather, an array takes 8"),
+        ("i64:3", "argument n has 4 bytes in the signature of gather, i64:3 has 8"),
+    ],
+)
+def test_an_argument_of_another_size_is_refused_by_its_name(question, value, message):
+    arguments = {"in": "f32[1024]", "index": "i32[1024]", "out": "f32[1024]", "n": value}
+
+    with pytest.raises(BadInput) as refused:
+        answer(question("gather", (4,), (256,), arguments))
+
+    assert str(refused.value) == message
+
+
 def test_a_result_is_read_as_it_was_written(question, tmp_path):
     result = answer(question("transpose_tile", (2, 2), (32, 8), TRANSPOSE)).result
     path = tmp_path / "result.json"
