@@ -1,6 +1,7 @@
 """One CUDA kernel of a scenario as it is compiled and launched: options, sources, grid, shared memory, parameters."""
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,8 +92,10 @@ class Specialisation:
 
     @property
     def sources(self) -> str:
-        """SHA-256 over ``source`` and every header that it includes."""
-        return sources_digest(self.source, self.include, self.options)
+        """SHA-256 over ``source`` and every header of ``include`` that it includes, as they are now."""
+        if self.include == kernels_folder():
+            return _kept_digest(self.source, self.include, self.options)
+        return sources_digest(self.source, self.include, self.options, complete=False)
 
     @property
     def digest(self) -> str:
@@ -174,8 +177,7 @@ def build_macros(build: Build, op_kinds: Sequence[type[WarpOp]]) -> dict[str, in
     return macros if build == "plain" else macros | {build.upper(): 1}
 
 
-@cache
-def included(source: Path, folder: Path, options: tuple[str, ...]) -> tuple[Path, ...]:
+def included(source: Path, folder: Path, options: tuple[str, ...], *, complete: bool = True) -> tuple[Path, ...]:
     """
     Return a source and every header that it includes, directly or through another, sorted.
 
@@ -184,30 +186,40 @@ def included(source: Path, folder: Path, options: tuple[str, ...]) -> tuple[Path
 
     Args:
         source: The file to compile.
-        folder: Folder of quoted includes.
+        folder: Folder of quoted includes. Those of the including file and of ``-I`` options are tried after it.
         options: Compiler options.
+        complete: Every header must be found. Otherwise the compiler may know another folder, as of "cuda_runtime.h".
 
     Raises:
-        CannotRun: A header is missing, so the installation is damaged.
+        CannotRun: A header that must be there is missing, so the installation is damaged.
     """
-    macros = dict(option.removeprefix("-D").split("=", 1) for option in options if option.startswith("-D"))
+    macros = {name: value for name, _, value in (one[2:].partition("=") for one in options if one.startswith("-D"))}
+    folders = [Path(option[2:]) for option in options if option.startswith("-I")]
     found, ahead = {source}, [source]
     while ahead:
         path = ahead.pop()
-        for name, macro in _INCLUDE.findall(path.read_text(encoding="utf-8")):
-            header = folder / (name or f"{macros.get(macro, macro)}.cuh")
-            if not header.is_file():
-                raise CannotRun(f"{path}: no {header} to include; reinstall gpusim")
-            if header not in found:
+        for name, macro in _INCLUDE.findall(path.read_text(encoding="utf-8", errors="replace")):
+            wanted = name or f"{macros.get(macro, macro)}.cuh"
+            places = [Path(os.path.normpath(one / wanted)) for one in (folder, path.parent, *folders)]
+            header = next((place for place in places if place.is_file()), None)
+            if header is None and complete:
+                raise CannotRun(f"{path}: no {places[0]} to include; reinstall gpusim")
+            if header is not None and header not in found:
                 found.add(header)
                 ahead.append(header)
     return tuple(sorted(found))
 
 
-@cache
-def sources_digest(source: Path, folder: Path, options: tuple[str, ...]) -> str:
-    """Return the SHA-256 over a source and every header that it includes, names and bytes."""
+def sources_digest(source: Path, folder: Path, options: tuple[str, ...], *, complete: bool = True) -> str:
+    """Return the SHA-256 over the files that ``included`` returns, names and bytes."""
     sha = hashlib.sha256()
-    for path in included(source, folder, options):
-        sha.update(f"{path.relative_to(folder).as_posix()}\n".encode() + path.read_bytes() + b"\n")
+    for path in included(source, folder, options, complete=complete):
+        name = path.relative_to(folder) if path.is_relative_to(folder) else path
+        sha.update(f"{name.as_posix()}\n".encode() + path.read_bytes() + b"\n")
     return sha.hexdigest()
+
+
+@cache
+def _kept_digest(source: Path, folder: Path, options: tuple[str, ...]) -> str:
+    """Return the digest of gpusim's own sources, which do not change while it runs."""
+    return sources_digest(source, folder, options)

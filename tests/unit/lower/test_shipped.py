@@ -124,6 +124,26 @@ def test_a_header_that_is_missing_is_named(tmp_path):
         included(tmp_path / "kernel.cu", tmp_path, ())
 
 
+def test_a_user_s_source_is_read_each_time_with_the_headers_that_lie_by_it(tmp_path):
+    """Headers include each other; one is found through -I, one is the compiler's; a comment is no UTF-8."""
+    for folder in ("src/deep", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+    source, far = tmp_path / "src" / "mine.cu", tmp_path / "other" / "far.h"
+    source.write_bytes(b'#include "deep/a.h"\n#include "far.h"\n#include "cuda_runtime.h"\n// \xe4\n')
+    (source.parent / "deep" / "a.h").write_text('#include "b.h"\n')
+    (source.parent / "deep" / "b.h").write_text('#include "../deep/a.h"\n')
+    far.write_text("// 1\n")
+    own = specialise(load_scenario(find_scenario("gemm_4096")))
+    mine = replace(own, source=source, include=source.parent, options=("-DFAST", f"-I{far.parent}"))
+
+    found = {path.name for path in included(source, source.parent, mine.options, complete=False)}
+    assert found == {"mine.cu", "a.h", "b.h", "far.h"}
+    before = mine.digest
+    assert mine.digest == before
+    far.write_text("// 2\n")
+    assert mine.digest != before
+
+
 def test_an_index_is_equal_when_read_back(tmp_path):
     rows = load_index(INDEX)
     save_index(tmp_path / "index.json", reversed(rows))
