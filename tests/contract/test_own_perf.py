@@ -1,6 +1,7 @@
 """``gpusim check-perf`` where it is meant to run: in a bisection by git, and on a source that is compiled each time."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,7 @@ def test_a_source_that_loses_its_launch_bound_is_found(gpusim):
     scenario = SCENARIO.replace("FORM", "cu")
     Path("smooth.toml").write_text(scenario + "defines = { LEAST_CTAS = 2 }\n")
     assert gpusim("check-perf", "smooth.toml", "--write-baseline").code == 0
+    assert re.search(r'^compiler = "nv\w+ [\d.]+"$', Path("gpusim-perf.toml").read_text(), flags=re.MULTILINE)
     assert gpusim("check-perf").code == 0
 
     Path("smooth.toml").write_text(scenario)

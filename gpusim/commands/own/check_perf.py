@@ -19,6 +19,7 @@ from gpusim.commands.own.launch import (
     refuse_launch_options,
 )
 from gpusim.commands.scenario_source import read_question
+from gpusim.cuda.compiler import find_compiler
 from gpusim.errors import BadInput, CheckFailed, GpusimError, Interrupted
 from gpusim.machine.changes import MachineChoice, read_choice
 from gpusim.machine.load import is_path
@@ -263,9 +264,17 @@ def _today(asked: _Asked, baseline: Path) -> tuple[PerfEntry, KernelResult]:
             version=__version__,
             launch=_launch(question),
             metrics=metrics_of(result),
+            compiler=_compiler(question),
         ),
         result,
     )
+
+
+def _compiler(question: KernelQuestion) -> str:
+    if question.file.suffix != ".cu":
+        return ""
+    found = find_compiler()
+    return f"{found.name} {found.version}"
 
 
 def _launch(question: KernelQuestion) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class PerfEntry:
         launch: Its launch, by ``LAUNCH_KEYS``.
         metrics: Value of each metric.
         thresholds: Thresholds of this kernel alone, in percent.
+        compiler: Name and version of the compiler of a source (.cu); empty for other files.
     """
 
     name: str
@@ -43,6 +44,7 @@ class PerfEntry:
     launch: Mapping[str, Any] = field(hash=False)
     metrics: Mapping[str, int] = field(hash=False)
     thresholds: Mapping[str, float] = field(default_factory=dict, hash=False)
+    compiler: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def baseline_text(baseline: PerfBaseline) -> str:
         name = f"kernels.{bare_or_quoted(entry.name)}"
         about = {"file": entry.file, "machine": entry.machine, "figures": entry.figures, "gpusim": entry.version}
         tables += [
-            (name, about | {"launch": dict(entry.launch)}),
+            (name, about | ({"compiler": entry.compiler} if entry.compiler else {}) | {"launch": dict(entry.launch)}),
             (f"{name}.metrics", entry.metrics),
             (f"{name}.thresholds", entry.thresholds),
         ]
@@ -133,6 +135,7 @@ def _entry(name: str, data: object, where: str) -> PerfEntry:
         launch=_table(data, "launch", where, prefix),
         metrics={metric: metrics[metric] for metric in PERF_METRICS},
         thresholds=_thresholds(data, where, prefix),
+        compiler=str(data.get("compiler", "")),
     )
 
 

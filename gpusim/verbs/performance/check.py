@@ -156,6 +156,8 @@ def _notes(entry: PerfEntry, today: PerfEntry) -> Iterator[str]:
         before, now = entry.launch.get(key), today.launch.get(key)
         if before != now:
             yield f"{key} is {shown(now)}, and {shown(before)} in the baseline"
+    if entry.compiler != today.compiler:
+        yield f"compiled by {today.compiler or 'no compiler'}, the baseline by {entry.compiler or 'none'}"
     if entry.version != today.version:
         yield f"the baseline is of gpusim {entry.version}, this is {today.version}: its model may have moved cycles"
     elif entry.figures != today.figures:

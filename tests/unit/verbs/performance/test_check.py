@@ -86,10 +86,11 @@ def test_conflicts_and_cycles_beyond_name_their_instructions():
 
 
 def test_another_launch_or_version_is_noted_and_judged_all_the_same():
-    today = replace(ENTRY, launch={"grid": [8]}, version="0.3.0")
+    today = replace(ENTRY, launch={"grid": [8]}, version="0.3.0", compiler="nvcc 13.1")
 
     assert checked(ANSWER, today).notes == (
         "grid is [8], and [4] in the baseline",
+        "compiled by nvcc 13.1, the baseline by none",
         "the baseline is of gpusim 0.2.0, this is 0.3.0: its model may have moved cycles",
     )
     assert checked(ANSWER, replace(ENTRY, figures="cd")).notes == (
