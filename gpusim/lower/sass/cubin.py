@@ -25,10 +25,17 @@ EIATTR_FRAME_SIZE = 0x11
 EIATTR_MIN_STACK_SIZE = 0x12
 EIATTR_KPARAM_INFO = 0x17
 EIATTR_REGCOUNT = 0x2F
+EIATTR_NUM_BARRIERS = 0x4C
 """Attributes of .nv.info, as nvdisasm names them."""
+
+BARRIERS_FROM_BIT, BARRIERS_MASK = 20, 0x7F
+"""Bits of the section flags of a kernel's code that hold its barriers. CUDA 13 has EIATTR_NUM_BARRIERS instead."""
 
 MOST_REGISTERS, MOST_LOCAL_BYTES, MOST_BANK_BYTES = 255, 512 << 10, 64 << 10
 """Most registers of a thread, bytes of its local memory, and bytes of a constant bank. Source: CUDA C++ guide."""
+
+MOST_BARRIERS = 16
+"""Most barriers of a CTA. Source: PTX ISA, barrier.cta."""
 
 MOST_MODULE_BYTES = 1 << 30
 """Most bytes of ``__device__`` variables that are kept."""
@@ -100,6 +107,8 @@ class Cubin:
         functions: What each such word pair is the address of, if that is no variable of the cubin, by bank and byte.
         module: Variables of the cubin.
         stack_bytes: Stack of one thread with those of all functions that it calls, as far as the compiler knows them.
+        barriers: Named barriers of a CTA, as the compiler allocates them: the highest number in use plus one, or all 16
+            if a barrier number is in a register. An mbarrier does not count.
     """
 
     kernel: str
@@ -118,6 +127,7 @@ class Cubin:
     functions: Mapping[tuple[int, int], str] = field(default_factory=dict)
     module: ModuleMemory = field(default_factory=ModuleMemory)
     stack_bytes: int = 0
+    barriers: int = 0
 
     @property
     def code_bytes(self) -> int:
@@ -131,6 +141,7 @@ class _Section(NamedTuple):
     offset: int
     size: int
     number: int
+    flags: int
 
 
 class _Symbol(NamedTuple):
@@ -159,6 +170,7 @@ def read_cubin(data: bytes, kernel: str, where: str) -> Cubin:
         raise BadInput(damage(where)) from error
     for name, value, most in (
         ("registers", cubin.registers, MOST_REGISTERS),
+        ("barriers", cubin.barriers, MOST_BARRIERS),
         ("bytes of stack", cubin.stack_bytes, MOST_LOCAL_BYTES),
         ("bytes of variables", len(cubin.module.contents), MOST_MODULE_BYTES),
         ("bytes of a constant bank", max(map(len, (cubin.constants, *cubin.banks.values()))), MOST_BANK_BYTES),
@@ -211,7 +223,14 @@ def _read(data: bytes, kernel: str, where: str) -> Cubin:
         functions=functions,
         module=module,
         stack_bytes=max(frame, stack),
+        barriers=_barriers(sections[f".text.{kernel}"], own),
     )
+
+
+def _barriers(code: _Section, attributes: list[tuple[int, bytes]]) -> int:
+    """Return the number of barriers by the kernel's attributes, or by the flags of its code if they have none."""
+    of_flags = code.flags >> BARRIERS_FROM_BIT & BARRIERS_MASK
+    return next((payload[0] for number, payload in attributes if number == EIATTR_NUM_BARRIERS), of_flags)
 
 
 def _parameters(attributes: list[tuple[int, bytes]]) -> tuple[tuple[int, int], ...]:
@@ -396,7 +415,7 @@ def _sections(data: bytes, offset: int, count: int, names: int) -> dict[str, _Se
     headers = [SECTION_HEADER.unpack_from(data, offset + index * SECTION_HEADER.size) for index in range(count)]
     strings = headers[names]
     table = data[strings[4] : strings[4] + strings[5]]
-    found = [_Section(_text(table, h[0]), h[1], h[4], h[5], number) for number, h in enumerate(headers)]
+    found = [_Section(_text(table, h[0]), h[1], h[4], h[5], number, h[2]) for number, h in enumerate(headers)]
     return {section.name: section for section in found}
 
 

@@ -38,6 +38,25 @@ def test_architectures_differ_in_where_parameters_and_shared_memory_begin(name, 
     assert cubin.parameters_at == parameters_at
 
 
+@pytest.mark.parametrize("name", ["sm75", "sm80", "sm90", "sm75_of_cuda_12", "sm80_of_cuda_12", "sm90_of_cuda_12"])
+def test_a_kernel_has_the_barriers_below_its_highest_and_all_if_a_register_has_the_number(name):
+    data = cubin_bytes(f"barriers/barriers_{name}")
+
+    found = {kernel: read_cubin(data, kernel, name).barriers for kernel in kernel_names(data, name)}
+
+    constant = {f"barriers_{count}": count for count in (0, 1, 5, 16)}
+    assert found == constant | {"barrier_7_alone": 8, "barrier_of_register": 16}
+
+
+def test_a_kernel_with_too_many_barriers_is_refused():
+    data = bytearray(cubin_bytes("barriers/barriers_sm80_of_cuda_12"))
+    flags = header_of(bytes(data), b".text.barriers_5") + 8
+    data[flags : flags + 8] = (17 << 20 | 6).to_bytes(8, "little")
+
+    with pytest.raises(BadInput, match=r"^x\.cubin: barriers_5 has 17 barriers; a kernel has at most 16$"):
+        read_cubin(bytes(data), "barriers_5", "x.cubin")
+
+
 def test_a_local_array_is_a_stack():
     assert read_cubin(cubin_bytes("expressions_sm80"), KERNEL, "expressions").local_bytes == 16
 
