@@ -10,7 +10,7 @@ from typing import TypeAlias
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.lab.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.lab.calibrate.derive import Derived, derive
-from gpusim.lab.calibrate.own import atomics, fences, opcodes, partial, repeats, scattered, spaces
+from gpusim.lab.calibrate.own import atomics, fences, opcodes, partial, repeats, residents, scattered, spaces
 from gpusim.lab.calibrate.runner import Device, MeasuredRow, say, write_rows
 from gpusim.machine.figure import printed_value
 
@@ -105,6 +105,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "partial": partial.measure_partial,
     "fences": fences.measure_fences,
     "repeats": repeats.measure_repeats,
+    "residents": residents.measure_residents,
 }
 """Benchmarks by the name of their CSV file."""
 
