@@ -6,7 +6,7 @@ from typing import Literal
 from gpusim.errors import BadInput
 from gpusim.machine.spec import Machine
 
-Limiter = Literal["warps", "ctas", "registers", "shared_memory"]
+Limiter = Literal["warps", "ctas", "registers", "barriers", "shared_memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,9 @@ class Occupancy:
     limiter: Limiter
 
 
-def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, shared_bytes: int) -> Occupancy:
+def ctas_per_sm(
+    machine: Machine, threads: int, registers_per_thread: int, shared_bytes: int, barriers: int = 1
+) -> Occupancy:
     """
     Compute the resident CTAs of one SM by CUDA's occupancy rules.
 
@@ -36,6 +38,7 @@ def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, share
         threads: Threads of one CTA.
         registers_per_thread: Registers of one thread, as the compiler reports them.
         shared_bytes: Static and dynamic shared memory of one CTA, without the reserved bytes.
+        barriers: Named barriers of one CTA.
 
     Source: cuda_occupancy.h (CUDA toolkit), cudaOccMaxActiveBlocksPerMultiprocessor.
     """
@@ -46,6 +49,8 @@ def ctas_per_sm(machine: Machine, threads: int, registers_per_thread: int, share
     warps_by_registers = limits.registers // machine.smsps // warp_registers * machine.smsps
     shared = _round_up(shared_bytes + limits.shared_reserved_per_cta, limits.shared_unit)
     allowed: dict[Limiter, int] = {"warps": by_warps, "ctas": limits.max_ctas, "registers": warps_by_registers // warps}
+    if barriers:
+        allowed["barriers"] = limits.barriers // barriers
     if shared:
         allowed["shared_memory"] = limits.shared_bytes // shared
     if shared_bytes > limits.shared_bytes_per_cta:

@@ -122,7 +122,7 @@ class TracedExecution:
         """
         cubin, launch, machine = self.execution.cubin, self.execution.launch, self.machine
         shared = self.shared_bytes
-        found = ctas_per_sm(machine, launch.threads, cubin.registers, shared)
+        found = ctas_per_sm(machine, launch.threads, cubin.registers, shared, cubin.barriers)
         require_room(machine, found, launch.threads, cubin.registers, shared)
         return found
 

@@ -14,6 +14,7 @@ class Limits:
     Attributes:
         max_warps: Resident warps of one SM.
         max_ctas: Resident CTAs of one SM.
+        barriers: Named barriers of all CTAs of an SM.
         registers: 32-bit registers of one SM.
         registers_per_thread: Most registers a thread may have.
         register_unit: Registers of a warp are rounded up to a multiple of this.
@@ -27,6 +28,7 @@ class Limits:
 
     max_warps: Annotated[int, FigureUnit("warps", lower=4)]
     max_ctas: Annotated[int, FigureUnit("CTAs")]
+    barriers: Annotated[int, FigureUnit("barriers", 16, 1024)]
     registers: Annotated[int, FigureUnit("registers", 1 << 10, 1 << 20)]
     registers_per_thread: Annotated[int, FigureUnit("registers", 16, 1024)]
     register_unit: Annotated[int, FigureUnit("registers", 1, 4096)]

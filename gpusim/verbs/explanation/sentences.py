@@ -17,6 +17,7 @@ _LIMITERS: Final = {
     "warps": "the warps it can hold allow",
     "ctas": "the CTAs it can hold allow",
     "registers": "its registers allow",
+    "barriers": "its barriers allow",
     "shared_memory": "its shared memory allows",
 }
 
