@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from gpusim.sim.columns import side_by_side, zeros
 from gpusim.sim.core.calendar import Calendar
 from gpusim.sim.core.constants import (
+    CODE_WIDTH,
     COMMIT_GROUPS,
     LINE_WIDTH,
     MIO,
@@ -40,7 +41,14 @@ from gpusim.sim.core.constants import (
 )
 from gpusim.sim.core.icache import ICache
 from gpusim.sim.core.log import WarpRecord
-from gpusim.sim.stall_reasons import IMC_MISS, LONG_SCOREBOARD, NO_INSTRUCTION, SHORT_SCOREBOARD, WAIT
+from gpusim.sim.stall_reasons import (
+    IMC_MISS,
+    LONG_SCOREBOARD,
+    NO_INSTRUCTION,
+    REASON_COUNT,
+    SHORT_SCOREBOARD,
+    WAIT,
+)
 from gpusim.units import SCOREBOARDS
 
 if TYPE_CHECKING:
@@ -210,6 +218,8 @@ class Warps:
             if self.cold[sm]:
                 # The first CTA of an SM misses the constant cache when it reads the kernel's parameters.
                 begin = self.record.charge(warp, at, at + self.constant_miss, IMC_MISS)
+                if self.has_traces:
+                    self.record.by_instruction[self.at[warp] // CODE_WIDTH * REASON_COUNT + IMC_MISS] += begin - at
                 self.issued[warp] = begin - 1
                 self.stalled[warp] = self.ready[warp] = begin
             self.members[smsp + self.active[smsp]] = warp

@@ -21,7 +21,20 @@ from gpusim.own.machine_code import (
     traced_in,
     unit_and_pipe,
 )
-from gpusim.sim.core.constants import ARRIVES, ATOMIC, BAR, EXIT, FLOAT_ATOMIC, GLOBAL, LDGSTS, PIPE, SHARED, WAITS
+from gpusim.sim.core.constants import (
+    ARRIVES,
+    ATOMIC,
+    BAR,
+    EXIT,
+    FENCE,
+    FLOAT_ATOMIC,
+    GLOBAL,
+    LDGSTS,
+    PASSES,
+    PIPE,
+    SHARED,
+    WAITS,
+)
 
 H200 = load_machine("h200")
 FREE = Control(stall=2, yield_=True, write=7, read=7, wait_mask=0, reuse=0)
@@ -108,7 +121,8 @@ def test_an_indexed_constant_takes_an_interval_of_its_own():
     """The other constants have one address for all lanes, so they are not traced."""
     by_lane = one("LDC", m=Constant(3, 0, Register(4)))
 
-    assert (by_lane.traced, by_lane.interval) == (True, H200.constant_cache.indexed.interval)
+    assert (by_lane.kind, by_lane.traced) == (PASSES, True)
+    assert by_lane.interval == H200.constant_cache.indexed.interval
     assert not is_traced(sass("LDC", m=Constant(3, 0)))
     assert not is_traced(sass("LDC", m=Constant(3, 0, Register(4, uniform=True))))
     assert is_traced(sass("MATCH.ANY"))
@@ -154,6 +168,21 @@ def test_a_barrier_has_its_number_count_and_action():
     assert (sync.barrier, sync.arrivals, sync.meets) == (3, 3, ARRIVES | WAITS)
     assert (arrive.barrier, arrive.arrivals, arrive.meets) == (3, 3, ARRIVES)
     assert one("BAR.SYNC", k=immediate(0)).arrivals == 0
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "kind", "cycles"),
+    [
+        ("MEMBAR.SC.CTA", PIPE, H200.barrier.fences.cta),
+        ("MEMBAR.SC.GPU", FENCE, H200.barrier.fences.gpu),
+        ("MEMBAR.ALL.GPU", FENCE, H200.barrier.fences.gpu),
+        ("MEMBAR.SC.SYS", FENCE, H200.barrier.fences.system),
+    ],
+)
+def test_a_fence_has_the_time_of_its_scope(mnemonic, kind, cycles):
+    row = one(mnemonic)
+
+    assert (row.kind, row.latency) == (kind, cycles)
 
 
 def test_a_barrier_that_was_met_by_register_has_an_entry():

@@ -17,10 +17,11 @@ from doubles.by_hand import (
     notes_of,
     quiet,
     spans_of,
+    traced_store,
 )
 from doubles.figures import with_figures
 
-from gpusim.sim.core.constants import BAR, PIPE
+from gpusim.sim.core.constants import BAR, FENCE, PASSES, PIPE
 from gpusim.sim.figures import figures_of
 from gpusim.sim.stall_reasons import REASONS, SELECTED
 
@@ -294,7 +295,7 @@ def test_lanes_that_differ_take_further_passes_of_a_pipe(core):
     second keeps the pipe for 5 * 2 cycles, until 12, and its result is 4 * 3 cycles later than alone: 2 + 4 + 12 = 18.
     """
     figures = with_figures(figures_of(A100, 0, busy=False), {"constant_cache.indexed.further": 3}, constant_miss=0)
-    match = instruction(PIPE, traced=True, write=0)
+    match = instruction(PIPE, traced=True, write=0)._replace(kind=PASSES)
     follows = instruction(PIPE, stall=1)
     memory = Memory(trace=[Traced(wavefronts=1), Traced(wavefronts=5)])
     code = [match._replace(write=1), match, follows, instruction(PIPE, pipe="half", waits=(0,))]
@@ -305,11 +306,30 @@ def test_lanes_that_differ_take_further_passes_of_a_pipe(core):
 
 def test_cycles_are_counted_at_the_instruction_that_is_issued_next(core):
     """
-    Two warps of one SMSP, two additions each: every cycle of a warp is counted once, at the instruction before which it
-    passes, and each instruction is issued twice.
+    Eight warps, two additions each, of a kernel with traces: every cycle of a warp is counted once, at the instruction
+    before which it passes, the wait for the kernel's parameters at the first.
     """
-    ran = execute(core, ([instruction(PIPE)] * 2, 1), warps=8)
+    memory = Memory(trace=[Traced()])
+    ran = execute(core, ([instruction(PIPE)] * 2, 1), warps=8, memory=memory)
     counted = np.array(ran.chip.by_instruction).reshape(-1, len(REASONS))
 
     assert counted[:, SELECTED].tolist() == [8, 8, 8]
     assert counted.sum(axis=0).tolist() == list(ran.chip.stalls)
+
+
+def test_a_fence_waits_for_what_its_warp_has_stored(core):
+    """
+    A fence of 20 cycles, with nothing stored: it issues at 0, and the next instruction at 20. Behind a store it waits
+    for the acknowledgement of the L2 first.
+    """
+    fence = instruction(PIPE, pipe="branch", latency=20)._replace(kind=FENCE)
+    half = instruction(PIPE, pipe="half")
+    figures = figures_of(A100, 0, busy=False)._replace(constant_miss=0)
+    alone, behind = (
+        execute(core, (code, 1), figures=figures, memory=Memory(trace=[Traced(((0, 0b1111),))]))
+        for code in ((fence, half), (traced_store(), fence, half))
+    )
+
+    assert alone.warps[0, 0].selected[:2] == [0, 20]
+    assert behind.warps[0, 0].selected[2] == behind.chip.stores.acknowledged + 20
+    assert behind.warps[0, 0].stalled("membar") > 20
