@@ -98,7 +98,7 @@ class L2PartsSpec:
     """
 
     read_bytes: Annotated[int, FigureUnit("bytes", 32, LINE_BYTES, power_of_two=True)]
-    store_bytes: Annotated[int, FigureUnit("bytes", 0, LINE_BYTES)]
+    store_bytes: Annotated[int, FigureUnit("bytes", 0, LINE_BYTES, zero="no more than its sectors")]
     mask_bytes: Annotated[int, FigureUnit("bytes", 0, LINE_BYTES, zero="whole sectors alike")]
 
 
@@ -112,14 +112,14 @@ class L2AtomicsSpec:
         sector_percent: Cycles for which a pass keeps its line from other atomics, per cent.
         lane_percent: The same, if several lanes update a word.
         float_percent: The same, if several lanes add floats to a word.
-        latency: Cycles that an atomic takes longer than a load that hits the L2.
+        further: Cycles that an atomic takes longer than a load that hits the L2.
     """
 
     bytes: Annotated[int, FigureUnit("bytes", 1, 4096)]
     sector_percent: Annotated[int, FigureUnit("percent")]
     lane_percent: Annotated[int, FigureUnit("percent")]
     float_percent: Annotated[int, FigureUnit("percent")]
-    latency: Annotated[int, FigureUnit("cycles", zero="no longer than a load")]
+    further: Annotated[int, FigureUnit("cycles", zero="no longer than a load")]
 
 
 @dataclass(frozen=True, slots=True)

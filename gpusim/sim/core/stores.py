@@ -80,7 +80,7 @@ class Stores:
         self.atomic_bytes, self.atomic_latency = SECTOR_BYTES, 0
         self.sector_percent = self.lane_percent = self.float_percent = 0
         if atomics is not None:
-            self.atomic_bytes, self.atomic_latency = atomics.bytes, atomics.latency
+            self.atomic_bytes, self.atomic_latency = atomics.bytes, atomics.further
             self.sector_percent, self.lane_percent = atomics.sector_percent, atomics.lane_percent
             self.float_percent = atomics.float_percent
 

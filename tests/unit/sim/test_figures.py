@@ -22,12 +22,12 @@ def test_the_computed_figures_of_an_h200():
     Two CTAs of 49152 bytes and 1024 reserved ones leave 262144 - 100352 = 161792 bytes to the L1: 1264 lines of 128.
 
     One of two partitions of 62914560 bytes holds 245760 lines of 128. DRAM brings 85 % of 4813 GB/s: 4091.05e9 bytes in
-    1.98e9 cycles, 2066186.9 in a thousand. Ports: seven pipes, the tensor core, the queue, and the one that is always
+    1.98e9 cycles, 2066186.9 in a thousand. Ports: eight pipes, the tensor core, the queue, and the one that is always
     free. How far the L2 is, is unknown: it is as far from all SMs.
     """
     assert figures_of(H200, carve_out=2 * (49152 + 1024), busy=False) == Figures(
         machine=H200,
-        ports=10,
+        ports=11,
         constant_miss=79,
         l1_lines=1264,
         l2_lines=245760,

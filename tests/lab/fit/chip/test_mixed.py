@@ -47,7 +47,7 @@ class Loop:
             for number in range(1, self.chip.l2.most_lines + 1):
                 self.chip.l2.next_line += 1
                 slot = self.chip.l2.lines.allocate(self.chip.l2.next_line)
-                self.chip.l2.lines.dirty[slot] = int(number * modified) - int((number - 1) * modified)
+                self.chip.l2.lines.dirty[slot] = WHOLE_LINE * (int(number * modified) - int((number - 1) * modified))
 
     def group(self, sm, at):
         """When the last line of a group that an SM copies is there."""

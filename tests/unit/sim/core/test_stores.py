@@ -243,7 +243,7 @@ PARTS = with_figures(
         "l2.atomics.sector_percent": 100,
         "l2.atomics.lane_percent": 150,
         "l2.atomics.float_percent": 300,
-        "l2.atomics.latency": 9,
+        "l2.atomics.further": 9,
     },
     l2_bytes=1 << 20,
 )
