@@ -12,6 +12,7 @@ from gpusim.lab.calibrate.derive_chip import CHIP_FORMULAS
 from gpusim.lab.calibrate.derive_launch import LAUNCH_FORMULAS
 from gpusim.lab.calibrate.derive_mio import MIO_FORMULAS
 from gpusim.lab.calibrate.lines import MIXED_RESIDENT, MIXED_STREAMED
+from gpusim.lab.calibrate.own.derive_machine import MACHINE_FORMULAS
 from gpusim.lab.calibrate.own.derive_own import OWN_FILES, own_formulas
 from gpusim.lab.calibrate.table import Formula, MeasuredTable, NotMeasured, NumberFormula, Row
 from gpusim.machine.load import load_machine
@@ -107,6 +108,7 @@ def _formulas(tables: dict[str, MeasuredTable]) -> Iterable[tuple[str, Formula]]
     yield from CHIP_FORMULAS.items()
     yield from LAUNCH_FORMULAS.items()
     yield from own_formulas(tables)
+    yield from MACHINE_FORMULAS.items()
 
 
 _PIPE_INSTRUCTIONS = {"alu": "lop3", "fma": "ffma", "fmaheavy": "imad", "half": "hfma2", "mufu": "mufu_ex2"}
@@ -325,6 +327,13 @@ def _barrier_fit(t: dict[str, MeasuredTable]) -> tuple[float, float]:
     return float(base), float(slope)
 
 
+def _atomics_further(t: dict[str, MeasuredTable], peak: int) -> tuple[float, str]:
+    """Return what a dependent atomic of one lane takes longer than a hit in the near partition, and its rule."""
+    chain = median(t["global_atomics"].numbers("per_atomic", operation="add_u32", result="dependent", lines=1, lanes=1))
+    near, _ = _l2_latency("near")(t, peak)
+    return chain - float(near), f"global_atomics.csv, dependent add_u32, one line: {chain:.1f}, less a near hit"  # type: ignore[arg-type]
+
+
 _FORMULAS: dict[str, Formula] = {
     "mio.smsp_interval": lambda t, _: (
         _lds(t, "per_instruction", wavefronts=1, ilp=8, warps=4, smsps=1),
@@ -349,6 +358,7 @@ _FORMULAS: dict[str, Formula] = {
     "shared.warp_return_bytes": _return_bytes,
     "shared.wavefronts_per_cycle": _wavefronts_per_cycle,
     "l1.hit_latency": lambda t, _: (t["latency"].numbers("cycles", level="l1")[0], "latency.csv, pointer chase"),
+    "l2.atomics.further": _atomics_further,
     "l2.hit_latency": _l2_latency("near"),
     "l2.far_latency": _l2_latency("far"),
     "l2.far_fraction_percent": _far_fraction,

@@ -102,6 +102,6 @@ def test_a_reader_of_families_refuses_it_by_name(scenario):
         load_scenario(path)
 
     assert str(refused.value) == (
-        f'{path} is a scenario of a kernel of your own (kind = "kernel"), which only gpusim run, compare, explain, sweep'
-        " and check-perf take"
+        f'{path} is a scenario of a kernel of your own (kind = "kernel"), which only gpusim run, compare, explain, '
+        "sweep and check-perf take"
     )

@@ -19,7 +19,7 @@ OWN_TABLES: Final = (
     "spaces.",
     "dram.partial.",
 )
-"""Tables of the figures, which no machine file has yet."""
+"""Tables of figures that a machine file has no key for."""
 
 OWN_FILES: Final = (
     "opcodes",
@@ -30,6 +30,8 @@ OWN_FILES: Final = (
     "scattered",
     "spaces",
     "partial",
+    "fences",
+    "residents",
 )
 
 _Tables = Mapping[str, MeasuredTable]
