@@ -39,6 +39,9 @@ ELSEWHERE = {
     "dram.turns.meanwhile": "stores amid streams of reads (tests/unit/sim/core/test_dram.py)",
     "dram.write_queue": "outputs larger than the L2 where DRAM has no turns (tests/contract/test_use.py)",
     "launch.gpc_clocks.far_apart": "launches that are busy for long (tests/unit/machine/test_load.py)",
+    "barrier.fences.gpu": "fences for the GPU (tests/unit/own/test_machine_code.py, tests/unit/sim/core/test_smsp.py)",
+    "barrier.fences.system": "fences for the system (tests/unit/own/test_machine_code.py)",
+    "limits.barriers": "CTAs of many barriers (tests/unit/machine/test_occupancy.py)",
     "l2.parts.read_bytes": "reads of all SMs at once (tests/unit/sim/core/test_l2.py)",
     "l2.parts.store_bytes": "stores of all SMs at once (tests/unit/sim/core/test_stores.py)",
     "l2.atomics.float_percent": "many floats added to one word (tests/unit/sim/core/test_stores.py)",
@@ -120,7 +123,7 @@ PROBLEMS = {
 }
 """Small problems; one that is a name is shipped, with its compiled stream."""
 
-OWN = ("saxpy", "scatter", "atomic_max_float", "constant_table", "dgemm")
+OWN = ("saxpy", "scatter", "atomic_max_float", "constant_table", "dgemm", "named_barriers")
 """Own kernels, whose small launches are problems, too."""
 
 SMALL_L2 = {"stores": {"l2.bytes": 1 << 20}}

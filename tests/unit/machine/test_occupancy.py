@@ -70,3 +70,12 @@ def test_resident_ctas_fit_and_more_use_never_lets_more_in(name, threads, regist
     assert ctas * (shared_bytes + machine.limits.shared_reserved_per_cta) <= machine.limits.shared_bytes
     assert ctas_per_sm(machine, threads, registers + 1, shared_bytes).ctas <= ctas
     assert ctas_per_sm(machine, threads, registers, shared_bytes + 1).ctas <= ctas
+
+
+@pytest.mark.parametrize(("barriers", "ctas"), [(0, 16), (2, 16), (3, 16), (5, 12), (8, 8), (12, 5), (16, 4)])
+def test_named_barriers_limit_the_ctas_of_an_sm(barriers, ctas):
+    """An H200 has 64: it holds 16 CTAs of four warps, and fewer if each has more than four barriers (residents.csv)."""
+    found = ctas_per_sm(load_machine("h200"), 128, 16, 0, barriers)
+
+    assert found.ctas == ctas
+    assert (found.limiter == "barriers") == (ctas < 16)
