@@ -29,9 +29,10 @@ def ctas_per_sm(
     """
     Compute the resident CTAs of one SM by CUDA's occupancy rules.
 
-    Registers are allocated per warp and per SMSP. A CTA's warps, rounded up to the warp unit, spread evenly over the
-    SMSPs. The bytes that the system reserves for each CTA are added to its shared memory, and the sum is rounded up to
-    the shared-memory unit. The carve-out is assumed to be the largest.
+    Registers are allocated per warp and per SMSP. For them a CTA's warps are rounded up to the warp unit, and spread evenly
+    over the SMSPs. The warps themselves are not rounded (residents.csv: 32 CTAs of one warp). The bytes that the system
+    reserves for each CTA are added to its shared memory, and the sum is rounded up to the shared-memory unit. The carve-out
+    is assumed to be the largest.
 
     Args:
         machine: Machine with the limits of an SM.
@@ -43,12 +44,16 @@ def ctas_per_sm(
     Source: cuda_occupancy.h (CUDA toolkit), cudaOccMaxActiveBlocksPerMultiprocessor.
     """
     limits = machine.limits
-    warps = _round_up(-(-threads // 32), limits.warp_unit)
+    warps = -(-threads // 32)
     by_warps = limits.max_warps // warps
     warp_registers = _round_up(32 * registers_per_thread, limits.register_unit)
     warps_by_registers = limits.registers // machine.smsps // warp_registers * machine.smsps
     shared = _round_up(shared_bytes + limits.shared_reserved_per_cta, limits.shared_unit)
-    allowed: dict[Limiter, int] = {"warps": by_warps, "ctas": limits.max_ctas, "registers": warps_by_registers // warps}
+    allowed: dict[Limiter, int] = {
+        "warps": by_warps,
+        "ctas": limits.max_ctas,
+        "registers": warps_by_registers // _round_up(warps, limits.warp_unit),
+    }
     if barriers:
         allowed["barriers"] = limits.barriers // barriers
     if shared:

@@ -50,9 +50,9 @@ def test_a_kernel_beyond_a_limit_does_not_fit(threads, registers, shared_bytes, 
 def test_small_ctas_are_limited_by_their_number_and_large_ones_by_warps():
     machine = load_machine("h200")
 
-    assert dataclasses.astuple(ctas_per_sm(machine, 32, 16, 0)) == (16, "warps")
+    assert dataclasses.astuple(ctas_per_sm(machine, 32, 16, 0)) == (32, "ctas")
     assert dataclasses.astuple(ctas_per_sm(machine, 1024, 32, 0)) == (2, "warps")
-    assert dataclasses.astuple(ctas_per_sm(load_machine("t4"), 64, 16, 0)) == (8, "warps")
+    assert dataclasses.astuple(ctas_per_sm(load_machine("t4"), 64, 16, 0)) == (16, "warps")
 
 
 @given(
