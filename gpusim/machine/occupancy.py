@@ -29,10 +29,10 @@ def ctas_per_sm(
     """
     Compute the resident CTAs of one SM by CUDA's occupancy rules.
 
-    Registers are allocated per warp and per SMSP. For them a CTA's warps are rounded up to the warp unit, and spread evenly
-    over the SMSPs. The warps themselves are not rounded (residents.csv: 32 CTAs of one warp). The bytes that the system
-    reserves for each CTA are added to its shared memory, and the sum is rounded up to the shared-memory unit. The carve-out
-    is assumed to be the largest.
+    Registers are allocated per warp and per SMSP. For them a CTA's warps are rounded up to the warp unit, and spread
+    evenly over the SMSPs. The warps themselves are not rounded (residents.csv: 32 CTAs of one warp). The bytes that the
+    system reserves for each CTA are added to its shared memory, and the sum is rounded up to the shared-memory unit.
+    The carve-out is assumed to be the largest.
 
     Args:
         machine: Machine with the limits of an SM.
