@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gpusim.machine.spec import Machine
 from gpusim.sim.code import THROTTLES, Decoded, DecodedSegment, of_one_role, pipe_names
-from gpusim.sim.columns import Data, column
+from gpusim.sim.columns import Data, Traces, column
 from gpusim.sim.core.constants import BAR, EXIT, PIPE, SHARED
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import never_ends
@@ -130,4 +130,5 @@ def _nothing(ctas: int) -> Data:
     """Return the data of CTAs that access no global memory."""
     empty: dict[str, Any] = {field.name: column([0] * ctas) for field in fields(Data)}
     alone = {"follows": column([-1] * ctas), "followed": column([-1] * ctas)}
-    return Data(**empty | alone | {"rows": 1, "outputs": 1, "cached": False, "simulates_l2": True})
+    numbers = {"rows": 1, "outputs": 1, "cached": False, "simulates_l2": True}
+    return Data(**empty | alone | numbers | {"traces": Traces()})

@@ -66,14 +66,14 @@ def test_a_divergent_loop_still_meets_more_often_than_on_silicon(measured):
 
 @pytest.mark.compiled
 def test_reductions_to_one_address_still_take_fewer_sectors_than_on_silicon(measured):
-    """A known gap: lanes of one REDG that add to one address take further passes on the H200."""
+    """A known gap: random words of several lines that repeat take up to three sectors more on the H200."""
     kernel = own_kernel("histogram_global")
 
     compared = compare_counts(kernel, execute_measured(kernel, FOLDER), measured["histogram_global"])
 
     (one,) = [one for one in compared if not one.equal]
     assert one.what == "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum"
-    assert 0.90 < one.ours / one.measured < 0.91
+    assert 0.98 < one.ours / one.measured < 0.99
 
 
 @pytest.mark.compiled
