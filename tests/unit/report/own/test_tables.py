@@ -28,7 +28,7 @@ launch     4 x 1 x 1 = 4 CTAs of 32 x 1 x 1 threads, 0.01 waves on 4 SMs
 occupancy  8 CTAs per SM, limited by shared memory: 16 registers per thread, 4,096 bytes of shared
            memory per CTA
 cycles     2,000 elapsed, 100 active
-trust      unvalidated: no time of an own kernel is compared with silicon yet
+trust      unvalidated: no time of an own kernel on this machine is compared with silicon
 time       2.00 us at 1,000 MHz
 of peak    DRAM 0 %, issue slots 1 %, shared memory 2 %
 DRAM       4,000 bytes read, 0 written, 2 GB/s
