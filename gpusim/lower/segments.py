@@ -7,14 +7,14 @@ from typing import Any
 
 from gpusim.errors import CheckFailed
 from gpusim.lower.aligned import MMA_OPCODES, AlignedKernel, ExecutedWarp, OpPart
+from gpusim.lower.control_field import instruction_of
 from gpusim.lower.estimated import tensor_pipe
-from gpusim.lower.registers_read import registers_read
 from gpusim.lower.runner import KernelRunner, mainloop_span
-from gpusim.lower.sass.decode import NO_BARRIER, Sass
+from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import PT
 from gpusim.lower.sass.pipes import unit_of
 from gpusim.lower.sass.repeat import ExecutedInstruction
-from gpusim.lower.stream import NO_SCOREBOARD, Instruction, Segment, shifted
+from gpusim.lower.stream import Instruction, Segment, shifted
 from gpusim.lower.stream_file import Line
 from gpusim.schedule.ops import Barrier, CopyAsync, WarpMma
 
@@ -191,25 +191,15 @@ def executed_instruction(
         tensor_pipe: Key in the machine's ``tensor`` table of the kernel's mma.sync; "" without one.
         last: Whether it is the warp's last one.
     """
-    control = sass.control
     unit, pipe = unit_of(sass, scheduled=named is not None)
     if sass.name in MMA_OPCODES:
         pipe = tensor_pipe
     elif last:
         unit, pipe = "exit", ""
-    return Instruction(
-        opcode=sass.mnemonic,
-        unit=unit,
-        pipe=pipe,
-        stall=max(1, control.stall),
-        write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
-        read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
-        wait_mask=control.wait_mask,
-        guard=_guard(sass, None if named is None else kernel.lanes().op(named.op)),
-        op=named.op if named else None,
-        part=named.part if named else 0,
-        sources=registers_read(sass.text) if unit == "pipe" else 0,
-    )
+    if named is None:
+        return instruction_of(sass, unit, pipe, guard=_guard(sass, None))
+    guard = _guard(sass, kernel.lanes().op(named.op))
+    return instruction_of(sass, unit, pipe, guard=guard, op=named.op, part=named.part)
 
 
 def _barriers(steps: Sequence[Any]) -> int:

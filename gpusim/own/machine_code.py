@@ -9,11 +9,11 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.errors import Unsupported
 from gpusim.execute.core import constants as core
-from gpusim.lower.registers_read import registers_read
-from gpusim.lower.sass.decode import NO_BARRIER, Sass
+from gpusim.lower.control_field import instruction_of
+from gpusim.lower.sass.decode import Sass
 from gpusim.lower.sass.operands import RZ, Constant, Immediate
 from gpusim.lower.sass.pipes import PIPE_OF_OPCODE, UNITS
-from gpusim.lower.stream import INSTRUCTION_BYTES, NO_SCOREBOARD, Instruction, Unit
+from gpusim.lower.stream import INSTRUCTION_BYTES, Unit
 from gpusim.machine.spec import Machine
 from gpusim.machine.spec.barrier import FencesSpec
 from gpusim.sim.code import OUTPUT, Access, Decoded
@@ -143,7 +143,7 @@ def machine_code(  # noqa: PLR0917 - each is needed
     for at in np.flatnonzero(last >= 0).tolist():
         one = code[at]
         if one is not None:
-            decoded.append(decoder.decoded(_instruction(one, "exit", ""), decoded[at].line))
+            decoded.append(decoder.decoded(instruction_of(one, "exit", ""), decoded[at].line))
             origin.append(at)
     has_mma = any(one is not None and one.name in ("HMMA", "IMMA") for one in code)
     return MachineCode(tuple(decoded), np.array(origin, dtype=np.int64), refused, has_mma)
@@ -159,7 +159,7 @@ def _decoded(decoder: InstructionDecoder, sass: Sass | None, size: int, line: in
     if sass is None:
         raise Unsupported("an instruction that cannot be decoded")
     unit, pipe = unit_and_pipe(sass)
-    row = decoder.decoded(_instruction(sass, unit, pipe), line, _access(decoder.machine, sass, size), again=again)
+    row = decoder.decoded(instruction_of(sass, unit, pipe), line, _access(decoder.machine, sass, size), again=again)
     if is_traced(sass) and sass.name not in TRACED:
         indexed = decoder.machine.constant_cache.indexed
         row = row._replace(kind=PASSES, traced=True, interval=row.interval if indexed is None else indexed.interval)
@@ -212,20 +212,6 @@ def tensor_key(sass: Sass) -> str:
     inputs = [_INPUTS[one] for one in types if one in _INPUTS]
     accumulator = "s32" if integer else types[0].lower()
     return f"{_SHAPES[sass.name, shape]}.{inputs[0] if inputs else 'f16'}.{accumulator}"
-
-
-def _instruction(sass: Sass, unit: Unit, pipe: str) -> Instruction:
-    control = sass.control
-    return Instruction(
-        opcode=sass.mnemonic,
-        unit=unit,
-        pipe=pipe,
-        stall=max(1, control.stall),
-        write_scoreboard=NO_SCOREBOARD if control.write == NO_BARRIER else control.write,
-        read_scoreboard=NO_SCOREBOARD if control.read == NO_BARRIER else control.read,
-        wait_mask=control.wait_mask,
-        sources=registers_read(sass.text) if unit == "pipe" else 0,
-    )
 
 
 def _atomic(sass: Sass) -> int:
