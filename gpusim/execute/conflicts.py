@@ -10,6 +10,7 @@ from gpusim.arrays import IntArray
 from gpusim.execute.checks.instructions import NO_ACCESS, SharedInstructions
 from gpusim.execute.core import constants as core
 from gpusim.execute.counts import KernelCounts
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.launch import Dim
 from gpusim.execute.remedies import ConflictRemedy, WarpAccess, remedy_of
 from gpusim.execute.run import ExecutedSteps, KernelExecution
@@ -178,7 +179,7 @@ class KeptAccesses:
         known = self.instructions
         matrix = bool(known.matrix[number])
         mask = np.full_like(lanes, known.lanes[number]) if matrix else lanes
-        active = (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        active = active_lanes(mask)
         if known.generic[number]:
             active &= addresses >> 32 == core.SHARED_WINDOW
             addresses = addresses & core.ALL

@@ -6,10 +6,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.layout.banks import Banks, access_wavefronts, ldmatrix_wavefronts
 from gpusim.sim.columns import Column, column
 from gpusim.sim.footprint import l1_wavefronts
-from gpusim.units import LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE, WARP_SIZE, WORD_BYTES
+from gpusim.units import LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE, WORD_BYTES
 
 _KIND_FACTOR: Final = 0x5851F42D4C957F2D
 """Odd factor by which sizes and kinds enter the hash of a pattern. Source: Knuth's MMIX generator."""
@@ -42,7 +43,7 @@ class Accesses(NamedTuple):
     @property
     def lanes(self) -> BoolArray:
         """Whether each lane takes part, shape [accesses, 32]."""
-        return (self.active[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        return active_lanes(self.active)
 
     def relative(self) -> IntArray:
         """Return the addresses relative to the line of the lowest one; -1 in lanes that take no part."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.core import constants as core
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.run import ExecutedSteps
-from gpusim.units import WARP_SIZE
 
 MOST_ACCESSES: Final = 1 << 14
 """Accesses of the first CTA after which no more are kept."""
@@ -41,8 +41,7 @@ class FirstAccesses:
                 self._seen += len(piece.accesses)
                 self.instruction.append(piece.steps[piece.accesses])
                 self.addresses.append(piece.addresses.copy())
-                lanes = piece.lanes[piece.accesses][:, None]
-                self.active.append((lanes >> np.arange(WARP_SIZE) & 1).astype(np.bool_))
+                self.active.append(active_lanes(piece.lanes[piece.accesses]))
             yield piece
 
     def strides(self) -> dict[int, int]:

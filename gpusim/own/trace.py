@@ -11,6 +11,7 @@ import numpy as np
 from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.core import constants as core
 from gpusim.execute.image import Image
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.run import ExecutedSteps
 from gpusim.own.accesses import (
     DISTINCT,
@@ -216,7 +217,7 @@ def _outside_windows(accesses: Accesses, generic: BoolArray) -> Accesses:
     # A pattern of fewer lanes is another pattern.
     hashes[rows] ^= active[rows] ^ kept
     active[rows] = kept
-    taking = (kept[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+    taking = active_lanes(kept)
     lowest = accesses.lowest.copy()
     lowest[rows] = np.where(taking, accesses.addresses[rows], np.iinfo(np.int64).max).min(axis=1)
     return accesses._replace(active=active, hashes=hashes, lowest=lowest)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gpusim.arrays import BoolArray, IntArray
+from gpusim.arrays import IntArray
 from gpusim.execute.checks.instructions import (
     AWAITS,
     COMMITS,
@@ -22,6 +22,7 @@ from gpusim.execute.checks.instructions import (
     SharedInstructions,
 )
 from gpusim.execute.core import constants as core
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.run import ExecutedSteps
 from gpusim.schedule.happens_before import NEVER_COMPLETE
 from gpusim.schedule.warp_events import Arrive, Effect, Sync
@@ -110,7 +111,7 @@ class CtaAccesses:
 
     def _entries(self, lanes: _Lanes) -> Iterator[IntArray]:
         known, made, addresses = self.instructions, lanes.instruction, lanes.addresses
-        active = _active(lanes.mask)
+        active = active_lanes(lanes.mask)
         generic = known.generic[made]
         if generic.any():
             active &= ~generic[:, None] | (addresses >> 32 == core.SHARED_WINDOW)
@@ -130,7 +131,7 @@ class CtaAccesses:
         for lanes in self._lanes:
             addresses = lanes.addresses
             if (lanes.mask != core.ALL).any():
-                addresses = np.where(_active(lanes.mask), addresses, 0)
+                addresses = np.where(active_lanes(lanes.mask), addresses, 0)
             found.update(lanes.mask.tobytes())
             found.update(addresses.tobytes())
         return found.digest()
@@ -182,8 +183,3 @@ class CtaAccesses:
         """Return how many events of each warp come before a step of it."""
         keys, first = events[0] * NEVER_COMPLETE * 2 + events[1], warp * NEVER_COMPLETE * 2
         return np.searchsorted(keys, first + step) - np.searchsorted(keys, first)
-
-
-def _active(mask: IntArray) -> BoolArray:
-    """Return whether each lane is in each mask. Shape (rows, 32)."""
-    return (mask[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)

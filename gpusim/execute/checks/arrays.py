@@ -10,10 +10,10 @@ from gpusim.arrays import BoolArray, IntArray
 from gpusim.execute.checks.memory import UnwrittenRead, checked_access
 from gpusim.execute.core import constants as core
 from gpusim.execute.image import Allocation
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.run import ExecutedSteps, KernelExecution
 from gpusim.lower.sass.operands import PT
 from gpusim.schedule.warp_events import Effect
-from gpusim.units import WARP_SIZE
 
 ACCESS_KINDS: Final = (core.LOAD, core.STORE_WORDS, core.ATOMIC, core.COPY)
 
@@ -74,13 +74,10 @@ class ArrayCheck:
         rows = np.flatnonzero(chosen)
         if not len(rows):
             return
-        addresses, active = (
-            piece.addresses[rows],
-            piece.lanes[piece.accesses[rows]][:, None] >> np.arange(WARP_SIZE) & 1,
-        )
+        addresses, active = piece.addresses[rows], active_lanes(piece.lanes[piece.accesses[rows]])
         for watched in self._watched:
             offset = addresses - watched.array.address
-            inside = (active == 1) & (offset >= 0) & (offset + self._size[made[rows]][:, None] <= watched.array.size)
+            inside = active & (offset >= 0) & (offset + self._size[made[rows]][:, None] <= watched.array.size)
             if inside.any():
                 self._examine(piece, watched, rows, offset, inside)
 

@@ -12,6 +12,7 @@ from gpusim.arrays import IntArray
 from gpusim.execute.core import constants as core
 from gpusim.execute.counts import InstructionCounts, count, empty_counts
 from gpusim.execute.image import image_of
+from gpusim.execute.lane_masks import active_lanes
 from gpusim.execute.launch import KernelLaunch
 from gpusim.execute.run import ExecutedSteps, KernelExecution
 from gpusim.lab.calibrate.runner import read_rows
@@ -24,7 +25,6 @@ from gpusim.layout.global_lines import returning_wavefronts
 from gpusim.lower.sass.cubin import read_cubin
 from gpusim.lower.sass.decode import Sass
 from gpusim.records.halves import Half
-from gpusim.units import WARP_SIZE
 
 WITHOUT_CONFLICTS: Final = "wavefronts without conflicts"
 """Name of the row that compares ideal wavefronts; ncu has them by opcode alone."""
@@ -179,8 +179,7 @@ class _Copies:
 
     def _add(self, piece: ExecutedSteps, rows: IntArray, size: int) -> None:
         read, written = piece.addresses[rows[::2]], piece.addresses[rows[1::2]]
-        lanes = piece.lanes[piece.accesses[rows[::2]]]
-        active = (lanes[:, None] >> np.arange(WARP_SIZE) & 1).astype(np.bool_)
+        active = active_lanes(piece.lanes[piece.accesses[rows[::2]]])
         pattern = access_wavefronts(np.where(active, written, 0), size, active)
         self.wavefronts += int(np.maximum(pattern, returning_wavefronts(read, written, active, 8)).sum())
 
