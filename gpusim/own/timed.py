@@ -24,7 +24,7 @@ from gpusim.results.kernel_warps import WarpLog
 from gpusim.sim.columns import Code, Data, Traces, column, zeros
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.engine import engine
-from gpusim.sim.cta_scheduler import CtaLife, groups_of
+from gpusim.sim.cta_scheduler import groups_of, spans_of
 from gpusim.sim.figures import figures_of
 from gpusim.sim.pace import Progress, silent
 from gpusim.sim.run import run_chip
@@ -168,7 +168,7 @@ class TracedExecution:
         started = time.perf_counter()
         lives = run_chip(chip, machine.launch, range(ctas), watched, progress)
         seconds = time.perf_counter() - started
-        spans = _spans(lives)
+        spans = spans_of(lives)
         by_instruction = np.frombuffer(chip.by_instruction, dtype=np.int64).reshape(-1, len(REASONS))
         folded = by_instruction[: len(self.execution.code)].copy()
         np.add.at(folded, decoded.origin[len(folded) :], by_instruction[len(folded) :])
@@ -267,12 +267,3 @@ def _require_time(code: MachineCode, first: IntArray, end: IntArray, kernel: str
     for at, reason in code.refused.items():
         if bool(((first <= at) & (at < end)).any()):
             raise Unsupported(f"{kernel}: the time of an instruction is not simulated: {reason}")
-
-
-def _spans(lives: tuple[CtaLife, ...]) -> list[int]:
-    """Return the cycles of each SM from the launch of its first CTA to the end of its last."""
-    begin, end = dict[int, int](), dict[int, int]()
-    for life in lives:
-        begin[life.sm] = min(life.launched, begin.get(life.sm, life.launched))
-        end[life.sm] = max(life.finished, end.get(life.sm, 0))
-    return [end[sm] - begin[sm] for sm in sorted(begin)]

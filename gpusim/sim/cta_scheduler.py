@@ -1,6 +1,6 @@
 """The chip's calendar in SimPy: hands CTAs to SMs in launch order, each as soon as an SM has a free slot."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -19,6 +19,15 @@ class CtaLife(NamedTuple):
     sm: int
     launched: int
     finished: int
+
+
+def spans_of(lives: Iterable[CtaLife]) -> list[int]:
+    """Return the cycles of each SM from the launch of its first CTA to the end of its last, by the SM's number."""
+    begin, end = dict[int, int](), dict[int, int]()
+    for life in lives:
+        begin[life.sm] = min(life.launched, begin.get(life.sm, life.launched))
+        end[life.sm] = max(life.finished, end.get(life.sm, 0))
+    return [end[sm] - begin[sm] for sm in sorted(begin)]
 
 
 def first_places(ctas: int, sms: int, slots: int, units: LaunchUnitsSpec | None) -> list[int]:

@@ -12,7 +12,7 @@ from gpusim.sim.columns import Code, Data, rows_of
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.constants import NOTE_WIDTH, SPAN_WIDTH
 from gpusim.sim.core.engine import engine
-from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of
+from gpusim.sim.cta_scheduler import CtaLife, CtaScheduler, groups_of, spans_of
 from gpusim.sim.figures import Figures, figures_of
 from gpusim.sim.l2_walk import L2Walk
 from gpusim.sim.observer import Observer
@@ -56,13 +56,7 @@ class Ran:
 
     def spans(self) -> list[int]:
         """Return the cycles of each SM from the launch of its first CTA to the end of its last."""
-        of_sm: dict[int, list[CtaLife]] = {}
-        for life in self.lives:
-            of_sm.setdefault(life.sm, []).append(life)
-        return [
-            max(life.finished for life in lives) - min(life.launched for life in lives)
-            for _, lives in sorted(of_sm.items())
-        ]
+        return spans_of(self.lives)
 
 
 @dataclass(frozen=True, slots=True)
