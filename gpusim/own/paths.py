@@ -15,11 +15,10 @@ class Paths:
     Distinct paths of warps through the code, as the core's segments.
 
     Attributes:
-        last: Entry of each exit as a warp's last instruction (``MachineCode.last``).
+        last: Entry of each exit as a warp's last instruction (``last_exits``).
         first, end, trips: The segments of all paths, path after path. A segment is a run of instructions that follow
             each other in the text, and the number of times that it follows itself.
         begins: First segment of each path.
-        lengths: Instructions of each path.
     """
 
     last: IntArray
@@ -27,7 +26,6 @@ class Paths:
     end: Column = field(default_factory=lambda: column(())[:0])
     trips: Column = field(default_factory=lambda: column(())[:0])
     begins: list[int] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
     _known: dict[bytes, int] = field(default_factory=dict)
 
     def add(self, executed: IntArray) -> int:
@@ -41,7 +39,6 @@ class Paths:
         if key not in self._known:
             self._known[key] = len(self.begins)
             self.begins.append(len(self.first))
-            self.lengths.append(len(executed))
             for columns, values in zip(
                 (self.first, self.end, self.trips), segments_of(executed, self.last), strict=True
             ):
