@@ -73,10 +73,11 @@ cdef class Lsu:
     cdef long long copy_around_l1(self, long long sm, long long served, long long issued, long long penalty) noexcept
     @cython.locals(lines=Lines)
     cdef long long read_lines(self, long long sm, long long at, long long issued) noexcept
-    @cython.locals(mio=Mio)
     cdef long long access_output(self, long long smsp, long long warp, long long at) noexcept
-    @cython.locals(mio=Mio)
     cdef long long write_lines(self, long long smsp, long long warp, long long at) noexcept
+    @cython.locals(mio=Mio)
+    cdef long long queue_output(self, long long smsp, long long warp, long long at, long long lines, long long sectors) noexcept
+    cdef void note_stored(self, long long sm, long long warp, long long served) noexcept
     cdef void commit(self, long long smsp, long long warp, long long at) noexcept
     cdef void fence(self, long long sm) noexcept
     cdef long long reserve_lookup(self, long long sm, long long at, long long cycles) noexcept

@@ -495,17 +495,11 @@ class Lsu:
         Returns:
             The cycle at which a load's data arrives, or at which the data stage serves a store.
         """
-        code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
+        code, sm = self.at[warp], self.sm_of[smsp]
         self.coalescer.resolve_output(warp, code)
         sectors = self.asked[self.coalescer.request]
         lines = 0 if self.is_load[code] else (sectors + SECTORS_PER_LINE - 1) // SECTORS_PER_LINE
-        mio.entry(self.data_stage.count_wavefronts(lines), self.registers[code], 0)
-        if lines:
-            mio.port_room = self.stores.room_at_port(sm)
-            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
-            if self.port_path_bytes:
-                mio.port_path_cycles = (sectors * SECTOR_BYTES + self.port_path_bytes // 2) // self.port_path_bytes
-        self.served = served = mio.queue(smsp, at, warp)
+        served = self.queue_output(smsp, warp, at, lines, sectors)
         if self.is_load[code]:
             if not sectors:
                 return served + self.copy_hit
@@ -515,9 +509,8 @@ class Lsu:
             return self.sampled.read_output(sm, served, at, sectors, slow, missed, first)
         self.drained[warp] = served
         if sectors:
-            taken = self.stores.store(sm, served, at, sectors)
-            self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
-            self.stores_taken[self.slot[warp]] = max(taken, self.stores_taken[self.slot[warp]])
+            self.stores.store(sm, served, at, sectors)
+            self.note_stored(sm, warp, served)
         return served
 
     def write_lines(self, smsp: int, warp: int, at: int) -> int:
@@ -529,24 +522,42 @@ class Lsu:
         Returns:
             The cycle at which an atomic's result arrives, or at which the data stage serves a store.
         """
-        code, sm, mio = self.at[warp], self.sm_of[smsp], self.mio
+        code, sm = self.at[warp], self.sm_of[smsp]
         first, end = self.touched[self.coalescer.request], self.touched[self.coalescer.request + 1]
         sectors = self.asked[self.coalescer.request]
-        mio.entry(self.data_stage.count_wavefronts(end - first), self.registers[code], 0)
-        if sectors:
-            mio.port_room = self.stores.room_at_port(sm)
-            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
-            if self.port_path_bytes:
-                mio.port_path_cycles = (sectors * SECTOR_BYTES + self.port_path_bytes // 2) // self.port_path_bytes
-        self.served = served = mio.queue(smsp, at, warp)
+        served = self.queue_output(smsp, warp, at, end - first, sectors)
         self.drained[warp] = served
         if not sectors:
             return served + self.load_hit if self.is_load[code] else served
         landed = self.stores.store_lines(sm, served, at, first, end, self.coalescer.base, self.atomic[code])
-        self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
-        self.stores_taken[self.slot[warp]] = max(self.stores.stored_at[sm] // MILLI, self.stores_taken[self.slot[warp]])
+        self.note_stored(sm, warp, served)
         self.warps.acknowledged[warp] = self.stores.stored_at[sm] // MILLI + self.stores.write_latency
         return landed if self.is_load[code] else served
+
+    def queue_output(self, smsp: int, warp: int, at: int, lines: int, sectors: int) -> int:
+        """
+        Queue a store, or a load of the epilogue, before the SM's port; return the cycle at which it is served.
+
+        Args:
+            smsp, warp, at: The issue.
+            lines: Cycles of the data stage that a store takes; 0 if nothing is stored.
+            sectors: Sectors that it stores.
+        """
+        sm, mio = self.sm_of[smsp], self.mio
+        mio.entry(self.data_stage.count_wavefronts(lines), self.registers[self.at[warp]], 0)
+        if lines:
+            mio.port_room = self.stores.room_at_port(sm)
+            mio.copy_writes = self.data_stage.writes_of_copies(sm, at)
+            if self.port_path_bytes:
+                mio.port_path_cycles = (sectors * SECTOR_BYTES + self.port_path_bytes // 2) // self.port_path_bytes
+        self.served = mio.queue(smsp, at, warp)
+        return self.served
+
+    def note_stored(self, sm: int, warp: int, served: int) -> None:
+        """Record until when a warp, and the slot of its CTA, wait for the store that passed the SM's port last."""
+        slot, taken = self.slot[warp], self.stores.stored_at[sm] // MILLI
+        self.drained[warp] = max(served, self.stores.port_exit[sm] // MILLI)
+        self.stores_taken[slot] = max(taken, self.stores_taken[slot])
 
     def commit(self, smsp: int, warp: int, at: int) -> None:
         """Issue a commit (LDGDEPBAR). It takes the data stage, and then the tag lookup after its copies."""
