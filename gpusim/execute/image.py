@@ -61,6 +61,10 @@ class Image:
         """Return the bytes of an array."""
         return self._bytes(self.allocations[number])
 
+    def contents_of(self, number: int, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the contents of an array in the type and shape of the one that was copied into global memory."""
+        return self.bytes_of(number).view(array.dtype).reshape(array.shape)
+
     def module_bytes(self) -> ByteArray:
         """Return the bytes of the module's memory."""
         return self.contents[:0] if self.module is None else self._bytes(self.module)

@@ -198,8 +198,7 @@ class BoundKernel:
         if limit is not None:
             limit = whole_number("limit", limit, 1, LARGEST_LIMIT)
         _warn_if_slow(self.cubin.kernel, self.launch.ctas * self.launch.warps)
-        execution = self.execution(arguments, limit=limit)
-        held, _ = _arrays(self.cubin.kernel, arguments, [size for _, size in self.cubin.parameters])
+        execution, held = self._prepared(arguments, sliced=False, limit=limit)
         counts, traced = empty_counts(execution.code), TracedExecution(execution, self.machine)
         fresh = _uninitialised(uninitialised, [*held], execution.image)
         watch = LaunchWatch(execution, every_cta=every_cta, uninitialised=fresh)
@@ -207,7 +206,7 @@ class BoundKernel:
             count(counts, execution.rows, watch.watch(traced.run()))
         finally:
             for number, array in enumerate(held.values()):
-                array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
+                array[...] = execution.image.contents_of(number, array)
             self.variables.keep(execution.image.module_bytes())
         return KernelRun(self.cubin.kernel, self.machine.name, self.launch, counts, traced, self.source, watch)
 
@@ -225,6 +224,13 @@ class BoundKernel:
         Raises:
             BadInput: The arguments are not those of the signature, or an array cannot be written back.
         """
+        execution, _ = self._prepared(arguments, sliced=sliced, limit=limit)
+        return execution
+
+    def _prepared(
+        self, arguments: Sequence[object], *, sliced: bool, limit: int | None
+    ) -> tuple[KernelExecution, dict[int, npt.NDArray[Any]]]:
+        """Return an execution that has not begun, and the arrays that it writes by the place of the argument."""
         sizes = [size for _, size in self.cubin.parameters]
         if len(arguments) != len(sizes):
             raise BadInput(f"{self.cubin.kernel} takes {signature_words(sizes)}, got {len(arguments)}")
@@ -238,9 +244,10 @@ class BoundKernel:
             else _scalar(given, size, place)
             for place, (given, size) in enumerate(zip(arguments, sizes, strict=True))
         ]
-        return KernelExecution(
+        execution = KernelExecution(
             cubin, self.launch, values, image, keeps=True, sliced=sliced, source=self.source, limit=limit
         )
+        return execution, held
 
 
 def _uninitialised(places: object, arrays: Sequence[int], image: Image) -> list[Allocation]:

@@ -84,7 +84,7 @@ def answer(question: KernelQuestion, *, full: bool = False, progress: Progress =
     result = replace(result, data=replace(result.data, seconds=time.perf_counter() - started))
     arrays = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
     for number, array in enumerate(arrays.values() if full else ()):
-        array[...] = execution.image.bytes_of(number).view(array.dtype).reshape(array.shape)
+        array[...] = execution.image.contents_of(number, array)
     return KernelAnswer(result, ran.timed.log, arrays)
 
 

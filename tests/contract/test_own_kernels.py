@@ -56,10 +56,7 @@ def executed(kernel: OwnKernel, target: int, *, checks: bool = False) -> Written
     execution = KernelExecution(cubin, shape, values, image, keeps=checks)
     watch = LaunchWatch(execution, every_cta=True) if checks else None
     list(watch.watch(execution.run()) if watch else execution.run())
-    after = {
-        name: image.bytes_of(number).view(value.dtype).reshape(value.shape)
-        for number, (name, value) in enumerate(arrays)
-    }
+    after = {name: image.contents_of(number, value) for number, (name, value) in enumerate(arrays)}
     return Written(given, after, execution.executed, watch and watch.findings())
 
 
