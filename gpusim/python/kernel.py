@@ -291,7 +291,7 @@ class ReadyKernel:
         shared = launch[2] if len(launch) == 3 else 0
         if not isinstance(shared, int | np.integer):
             raise BadInput(f"shared memory must be a number of bytes, got {shared!r}")
-        shape = KernelLaunch(_extent("grid", launch[0]), _extent("block", launch[1]), int(shared))
+        shape = KernelLaunch(extents_of("grid", launch[0]), extents_of("block", launch[1]), int(shared))
         needed, most = self.cubin.shared_bytes + shape.shared_bytes, self.machine.limits.shared_bytes_per_cta
         if needed > most:
             raise BadInput(
@@ -424,7 +424,13 @@ def _arrays(
     return held, owners
 
 
-def _extent(name: str, value: GridExtent) -> Dim:
+def extents_of(name: str, value: GridExtent) -> Dim:
+    """
+    Return the three extents of a grid or a block; those that are not given are 1.
+
+    Raises:
+        BadInput: The value is not one to three integers.
+    """
     given = tuple(value) if isinstance(value, Sequence) else (value,)
     if not 1 <= len(given) <= 3 or not all(isinstance(one, int | np.integer) for one in given):
         raise BadInput(f"{name} must be one to three integers, got {value!r}")

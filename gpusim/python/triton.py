@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from gpusim.arguments import refusal, word
 from gpusim.errors import BadInput, CannotRun, GpusimError
+from gpusim.execute.launch import Dim
 from gpusim.machine.load import load_machine
 from gpusim.machine.spec import Machine
-from gpusim.python.kernel import KernelRun
+from gpusim.python.kernel import KernelRun, extents_of
 from gpusim.python.triton_arguments import BITS_AS, as_triton
 from gpusim.python.triton_driver import TritonDriver, import_triton
 
@@ -76,12 +75,8 @@ class TritonLaunch:
         _tell(self.function, chosen)
         return driver.runs[-1]
 
-    def _extents(self, arguments: Mapping[str, Any]) -> tuple[int, ...]:
-        grid = self.grid(arguments) if callable(self.grid) else self.grid
-        given = tuple(grid) if isinstance(grid, Sequence) else (grid,)
-        if not 1 <= len(given) <= 3 or not all(isinstance(one, int | np.integer) for one in given):
-            raise BadInput(f"grid must be one to three integers, got {grid!r}")
-        return tuple(map(int, given))
+    def _extents(self, arguments: Mapping[str, Any]) -> Dim:
+        return extents_of("grid", self.grid(arguments) if callable(self.grid) else self.grid)
 
 
 @dataclass(frozen=True, slots=True)
