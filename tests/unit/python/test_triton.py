@@ -39,8 +39,9 @@ def test_machines_without_triton_are_refused_before_anything_is_compiled():
 
 
 @pytest.fixture
-def kernels(monkeypatch):
-    """The Triton functions of tests/own."""
+def kernels(monkeypatch, tmp_path):
+    """The Triton functions of tests/own, compiled anew: machine code that Triton kept may name another clone's file."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")  # Triton warns about the default until it changes
     from own.triton import kernels  # noqa: PLC0415 # needs Triton
 
