@@ -3,7 +3,7 @@
 import re
 
 from gpusim.commands.options.addresses import AddressesOptions
-from gpusim.commands.output import print_json, print_text
+from gpusim.commands.output import print_json, print_text, right_aligned
 from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
@@ -93,6 +93,4 @@ def parse_indices(option: str, text: str | None) -> frozenset[int] | None:
 
 
 def _aligned(table: AddressStream) -> str:
-    rows = [list(table.columns), *(list(map(str, row)) for row in table.rows.tolist())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(right_aligned([table.columns, *(list(map(str, row)) for row in table.rows.tolist())]))

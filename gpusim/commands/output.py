@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,12 @@ def print_text(text: str) -> None:
     """Print an answer as text. Control characters in its lines are escaped."""
     with answering():
         typer.echo("\n".join(map(printable, text.rstrip("\n").split("\n"))))
+
+
+def right_aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose cells are aligned right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def progress(message: str) -> None:

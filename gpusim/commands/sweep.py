@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gpusim.commands.options.figures import PlotOptions
 from gpusim.commands.options.sweep import SweepChart, SweepOptions
-from gpusim.commands.output import check_picture, print_json, print_text, progress, written
+from gpusim.commands.output import check_picture, print_json, print_text, progress, right_aligned, written
 from gpusim.commands.scenario_source import read_question, scenario_name, scenario_text
 from gpusim.errors import BadInput, Interrupted
 from gpusim.results.provenance import digest
@@ -147,9 +147,8 @@ def _text(found: Sweep) -> str:
     if ranked:
         columns = [*keys_of(found.axes), "cycles", "time_us", "tflops", "occupancy", "bank_conflicts", "bound"]
         table = [columns, *([_shown(row[column]) for column in columns] for row in ranked[:SHOWN])]
-        widths = [max(len(line[at]) for line in table) for at in range(len(columns))]
         lines += ["", f"the fastest of them, by {ELAPSED} and the clock:" if len(ranked) > 1 else "the only one:"]
-        lines += ["  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in table]
+        lines += right_aligned(table)
     streams = about_streams(found.rows)
     if streams:
         lines += ["", streams]

@@ -1,10 +1,11 @@
 """Makes a question of a kernel's file and the options of a launch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gpusim.commands.options.run import RunOptions
+from gpusim.commands.options.sweep import SweepOptions
 from gpusim.errors import BadInput, CannotRun
 from gpusim.scenario.own_kernel import KERNEL_SUFFIXES, KernelQuestion, own_question
 from gpusim.scenario.read import OWN_KIND, overridden
@@ -114,14 +115,21 @@ def refuse_launch_options(options: RunOptions) -> None:
             )
 
 
-def refuse_scheduled_options(options: RunOptions, file: str) -> None:
+def refuse_scheduled_options(
+    options: RunOptions | SweepOptions, file: str, scheduled: Mapping[str, str] = SCHEDULED_OPTIONS
+) -> None:
     """
     Refuse options of scenarios that gpusim schedules.
+
+    Args:
+        options: The command's options.
+        file: The kernel's file, or a scenario of it.
+        scheduled: The options that are refused, by the name of their field.
 
     Raises:
         BadInput: One is given.
     """
-    plain = RunOptions()
-    for name, option in SCHEDULED_OPTIONS.items():
+    plain = type(options)()
+    for name, option in scheduled.items():
         if getattr(options, name) != getattr(plain, name):
             raise BadInput(f"{option} is not for a kernel of your own, which {file} is")

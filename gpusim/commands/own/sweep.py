@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusim.commands.options.sweep import SweepOptions
-from gpusim.commands.output import print_json, print_text, progress
+from gpusim.commands.output import print_json, print_text, progress, right_aligned
+from gpusim.commands.own.launch import refuse_scheduled_options
 from gpusim.commands.scenario_source import read_question
 from gpusim.errors import BadInput, CannotRun, GpusimError
 from gpusim.python.question import answer
@@ -46,10 +47,7 @@ def sweep_kernel(text: str, axes: Sequence[Axis], out: Path, options: SweepOptio
             or every point was refused.
         CannotRun: The folder cannot be written.
     """
-    plain = SweepOptions()
-    for name, option in NOT_FOR_KERNELS.items():
-        if getattr(options, name) != getattr(plain, name):
-            raise BadInput(f"{option} is not for a kernel of your own, which {text} is")
+    refuse_scheduled_options(options, text, NOT_FOR_KERNELS)
     for suffix in ("csv", "parquet"):
         if (out / f"{STEM}.{suffix}").exists():
             refuse_taken(out / f"{STEM}.{suffix}", force=options.force)
@@ -105,9 +103,8 @@ def _text(table: Path, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -
     if ranked:
         columns = [*keys, *SHOWN_FIGURES]
         shown = [columns, *([_shown(row[column]) for column in columns] for row in ranked)]
-        widths = [max(len(line[at]) for line in shown) for at in range(len(columns))]
         lines += ["", "the fastest of them, by cycles:" if len(rows) > 1 else "the only one:"]
-        lines += ["  ".join(one.rjust(width) for one, width in zip(line, widths, strict=True)) for line in shown]
+        lines += right_aligned(shown)
     if refused:
         lines += ["", f"the first refusal: {refused[0]}"]
     return "\n".join(lines)
