@@ -195,7 +195,8 @@ def compare(
     if len(sides) < 2:
         raise BadInput(f"a comparison needs two sides or more, got {len(sides)}")
     found = tuple(side_of(one, exact=exact, stream=stream, progress=progress) for one in sides)
-    differences, metrics, bounds = tuple(_differences(found)), tuple(_metrics(found)), tuple(map(_bound, found))
+    metrics, bounds = tuple(_metrics(found)), tuple(map(_bound, found))
+    differences = tuple(differences_of([_settings(side.result) for side in found]))
     return Comparison(found, differences, metrics, bounds, tuple(map(_machine, found)))
 
 
@@ -266,13 +267,16 @@ def flattened(scenario: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _differences(sides: Sequence[ComparedSide]) -> Iterator[Difference]:
-    results = [side.result for side in sides]
-    flat = [None if one is None else flattened(one.scenario) | {"stream": one.stream} for one in results]
+def differences_of(flat: Sequence[Mapping[str, Any] | None]) -> Iterator[Difference]:
+    """Yield the keys in which sides differ. Each side has its values by key, or None if it has no scenario."""
     known = [one for one in flat if one is not None]
     for key in dict.fromkeys(key for one in known for key in one):
         if any(one.get(key, MISSING) != known[0].get(key, MISSING) for one in known):
             yield Difference(key, tuple(MISSING if one is None else one.get(key, MISSING) for one in flat))
+
+
+def _settings(result: Result | None) -> dict[str, Any] | None:
+    return None if result is None else flattened(result.scenario) | {"stream": result.stream}
 
 
 def _machine(side: ComparedSide) -> Machine | None:

@@ -8,7 +8,7 @@ from gpusim.errors import BadInput
 from gpusim.results.kernel_result import SELECTED_REASON, KernelResult
 from gpusim.results.plain import plain
 from gpusim.results.stall_words import STALL_WORDS
-from gpusim.verbs.compare import MISSING, Difference, Metric, flattened
+from gpusim.verbs.compare import Difference, Metric, differences_of, flattened
 
 MOST_CAUSES: Final = 3
 """Stall reasons that are named as causes."""
@@ -72,16 +72,8 @@ def compare_kernels(names: Sequence[str], results: Sequence[KernelResult]) -> Ke
         for name, other in zip(names[1:], others, strict=True)
         for sentence in _causes(names[0], first, name, other)
     ]
-    differences = tuple(_differences(results))
+    differences = tuple(differences_of([flattened(one.scenario) for one in results]))
     return KernelComparison(tuple(names), tuple(results), differences, tuple(_metrics(results)), tuple(causes))
-
-
-def _differences(results: Sequence[KernelResult]) -> Iterator[Difference]:
-    flat = [flattened(one.scenario) for one in results]
-    for key in dict.fromkeys(key for one in flat for key in one):
-        values = tuple(one.get(key, MISSING) for one in flat)
-        if any(value != values[0] for value in values):
-            yield Difference(key, values)
 
 
 def _metrics(results: Sequence[KernelResult]) -> Iterator[Metric]:
