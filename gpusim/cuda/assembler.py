@@ -6,21 +6,19 @@ import ctypes
 import hashlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from gpusim.cuda.compiler import first_error, keep, kept_path, toolkits
+from gpusim.cuda.compiler import first_error, keep, kept_path, said_version, toolkits, written_by
 from gpusim.errors import CannotRun
 
 AssemblerName: TypeAlias = Literal["ptxas", "nvJitLink"]
 
-_SECONDS: Final = 600
 _PTX, _LTO_IR = 2, 3
 """Kinds of input of nvJitLinkAddData. Source: nvJitLink.h, nvJitLinkInputType."""
 
@@ -112,16 +110,7 @@ def _with_ptxas(assembler: Assembler, ptx: bytes, where: str, target: str) -> by
         text, out = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         text.write_bytes(ptx)
         command = [str(assembler.path), "-lineinfo", f"-arch={target}", str(text), "-o", str(out)]
-        try:
-            done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
-                command, capture_output=True, text=True, check=False, timeout=_SECONDS
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotRun(f"{_named(assembler)} cannot assemble {where}: {error}") from error
-        if done.returncode != 0 or not out.is_file():
-            said = first_error(done.stderr + done.stdout).replace(f"{text}, ", "")
-            raise CannotRun(f"{_named(assembler)} refuses {where}: {said}")
-        return out.read_bytes()
+        return written_by(command, out, _named(assembler), "assemble", where, unsaid=f"{text}, ")
 
 
 def _with_nvjitlink(linker: Assembler, data: bytes, kind: int, where: str, options: tuple[str, ...]) -> bytes:
@@ -156,11 +145,7 @@ def _named(assembler: Assembler) -> str:
 
 def _ptxas() -> Iterator[Assembler]:
     for path in _ptxas_paths():
-        try:
-            said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout  # noqa: S603 # no user input
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        version = re.search(r"release (\d+)\.(\d+)", said)
+        version = re.search(r"release (\d+)\.(\d+)", said_version(path))
         if version:
             yield Assembler("ptxas", (int(version[1]), int(version[2])), path)
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ CompilerName: TypeAlias = Literal["nvrtc", "nvcc"]
 CACHE_VARIABLE = "GPUSIM_KERNEL_CACHE"
 """Environment variable that names the folder of compiled kernels; without it, gpusim/kernels in the user's cache."""
 
-_NVCC_SECONDS = 600
+_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +117,39 @@ def _with_nvcc(compiler: Compiler, kernel: Specialisation, options: list[str]) -
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "kernel.cubin"
         command = [str(compiler.path), "-cubin", *options, "-o", str(out), str(kernel.source)]
-        try:
-            done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
-                command, capture_output=True, text=True, check=False, timeout=_NVCC_SECONDS
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise CannotRun(f"nvcc {compiler.version} cannot compile {kernel.source}: {error}") from error
-        if done.returncode != 0 or not out.is_file():
-            said = first_error(done.stderr + done.stdout)
-            raise CannotRun(f"nvcc {compiler.version} refuses {kernel.source}: {said}")
-        return out.read_bytes()
+        return written_by(command, out, f"nvcc {compiler.version}", "compile", str(kernel.source))
+
+
+def written_by(command: Sequence[str], out: Path, tool: str, verb: str, what: str, *, unsaid: str = "") -> bytes:
+    """
+    Run a compiler, and return the file that it writes.
+
+    Args:
+        command: The command.
+        out: The file.
+        tool, verb, what: In messages: name and version of the compiler, what it does, and its source.
+        unsaid: Part of the compiler's messages that is left out.
+
+    Raises:
+        CannotRun: It does not run, or it rejects the source (the message quotes its first error).
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 # the command is built here, never by a shell
+            command, capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotRun(f"{tool} cannot {verb} {what}: {error}") from error
+    if done.returncode != 0 or not out.is_file():
+        raise CannotRun(f"{tool} refuses {what}: {first_error(done.stderr + done.stdout).replace(unsaid, '')}")
+    return out.read_bytes()
+
+
+def said_version(path: str | Path) -> str:
+    """Return what a compiler says of its version; empty if it does not run."""
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout  # noqa: S603 # no user input
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _with_nvrtc(compiler: Compiler, kernel: Specialisation, options: list[str]) -> bytes:
@@ -174,11 +197,8 @@ def _find_nvcc() -> Compiler | None:
     executable = shutil.which("nvcc")
     if executable is None:
         return None
-    try:
-        said = subprocess.run([executable, "--version"], capture_output=True, text=True, check=False, timeout=60).stdout  # noqa: S603 # no user input
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    version = next((word[1:] for word in said.split() if word.startswith("V") and word[1:2].isdigit()), "")
+    words = said_version(executable).split()
+    version = next((word[1:] for word in words if word.startswith("V") and word[1:2].isdigit()), "")
     return Compiler("nvcc", version, Path(executable)) if version else None
 
 
