@@ -252,12 +252,8 @@ def _relocated(data: bytes, sections: dict[str, _Section], kernel: str) -> Itera
 
 def _banks(data: bytes, sections: dict[str, _Section], kernel: str) -> dict[int, bytes]:
     """Return the constant banks of a kernel and those of the whole file, but for bank 0."""
-    banks = {}
-    for name, section in sections.items():
-        found = re.fullmatch(r"\.nv\.constant(\d+)(\..*)?", name)
-        if found and found[1] != "0" and found[2] in (None, f".{kernel}"):
-            banks[int(found[1])] = _bytes(data, section)
-    return banks
+    banks = _bank_sections(sections, kernel)
+    return {banks[one.number]: _bytes(data, one) for one in sections.values() if banks.get(one.number)}
 
 
 def kernel_names(data: bytes, where: str) -> list[str]:
@@ -315,8 +311,8 @@ def read_sections(data: bytes, names: Sequence[str], where: str) -> dict[str, Re
             if name in sections:
                 targets = dict(_targets(data, sections, name, ordered, symbols))
                 found[name] = RelocatedSection(_bytes(data, sections[name]), targets)
-    except (struct.error, KeyError, ValueError, IndexError, OverflowError) as error:
-        raise BadInput(f"{where}: not a readable cubin: its tables are cut short or damaged") from error
+    except DAMAGES as error:
+        raise BadInput(damage(where)) from error
     return found
 
 
