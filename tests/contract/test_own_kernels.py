@@ -13,15 +13,12 @@ from own.build import TARGETS, cubin_of
 from gpusim.compiled.choice import asked_for
 from gpusim.errors import Unsupported
 from gpusim.execute.checks.memory import MemoryFindings
-from gpusim.execute.image import image_of
-from gpusim.execute.launch import KernelLaunch
-from gpusim.execute.run import KernelExecution
 from gpusim.execute.watch import LaunchWatch
 from gpusim.lab.own.compare import compare
 from gpusim.lab.own.contents import make_arguments
+from gpusim.lab.own.counts.compared import execution_of
 from gpusim.lab.own.kernel import OwnKernel
 from gpusim.lab.own.table import OWN_KERNELS, own_kernel
-from gpusim.lower.sass.cubin import read_cubin
 
 REFUSED: dict[tuple[str, int], str] = {}
 """Kernels and targets of which an instruction is refused by name."""
@@ -45,18 +42,12 @@ class Written(NamedTuple):
 
 def executed(kernel: OwnKernel, target: int, *, checks: bool = False) -> Written:
     """Execute the small launch of a kernel, and check its shared memory or not."""
-    launch = kernel.launch("small")
-    given = make_arguments(launch)
+    given = make_arguments(kernel.small)
     arrays = [(name, value) for name, value in given.items() if isinstance(value, np.ndarray)]
-    image = image_of(arrays)
-    addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
-    values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
-    cubin = read_cubin(cubin_of(kernel.source, target), kernel.entry, kernel.source)
-    shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
-    execution = KernelExecution(cubin, shape, values, image, keeps=checks)
+    execution = execution_of(kernel, "small", cubin_of(kernel.source, target), given, keeps=checks)
     watch = LaunchWatch(execution, every_cta=True) if checks else None
     list(watch.watch(execution.run()) if watch else execution.run())
-    after = {name: image.contents_of(number, value) for number, (name, value) in enumerate(arrays)}
+    after = {name: execution.image.contents_of(number, value) for number, (name, value) in enumerate(arrays)}
     return Written(given, after, execution.executed, watch and watch.findings())
 
 

@@ -10,18 +10,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from own.build import cubin_of
+from own.traced import execution
 
 from gpusim.execute.core import constants as core
-from gpusim.execute.image import image_of
-from gpusim.execute.launch import KernelLaunch
-from gpusim.execute.run import KernelExecution
 from gpusim.execute.watch import LaunchWatch
-from gpusim.lab.own.contents import make_arguments
-from gpusim.lab.own.table import own_kernel
-from gpusim.lower.sass.cubin import read_cubin
 
-TARGET = 80
 KERNELS = (
     *("sgemm_shared", "transpose_tile", "stencil_line", "conv2d_shared", "scan_hillis_steele", "scan_blelloch"),
     *("reduce_strided_float", "reduce_shuffle_int", "histogram_private", "compact", "align_sequences", "nbody", "fft"),
@@ -29,20 +22,8 @@ KERNELS = (
 """Kernels whose barriers are those of the whole CTA, and which copy nothing asynchronously."""
 
 
-def prepared(name):
-    """An execution of the small launch of a kernel."""
-    kernel = own_kernel(name)
-    launch, given = kernel.small, make_arguments(kernel.small)
-    image = image_of([(name, value) for name, value in given.items() if isinstance(value, np.ndarray)])
-    addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
-    values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
-    cubin = read_cubin(cubin_of(kernel.source, TARGET), kernel.entry, kernel.source)
-    shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
-    return KernelExecution(cubin, shape, values, image, keeps=True)
-
-
 def barriers_of(name):
-    return [at for at, sass in enumerate(prepared(name).code) if sass is not None and sass.name == "BAR"]
+    return [at for at, sass in enumerate(execution(name).code) if sass is not None and sass.name == "BAR"]
 
 
 def accesses(pieces, table):
@@ -80,12 +61,12 @@ def races(pieces, table):
 def test_races_without_a_barrier_are_those_of_warps_that_meet_in_a_byte(name):
     counted = 0
     for removed in [None, *barriers_of(name)[:3]]:
-        execution = prepared(name)
-        table = execution.rows.reshape(-1, core.ROW)
+        made = execution(name)
+        table = made.rows.reshape(-1, core.ROW)
         if removed is not None:
             table[removed, core.KIND] = core.NO_EFFECT
-        watch = LaunchWatch(execution, every_cta=True)
-        pieces = list(watch.watch(execution.run()))
+        watch = LaunchWatch(made, every_cta=True)
+        pieces = list(watch.watch(made.run()))
 
         expected = races(pieces, table)
 

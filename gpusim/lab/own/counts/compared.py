@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -151,14 +151,29 @@ def prepared(kernel: OwnKernel, size: Size, folder: Path, *, sliced: bool = Fals
     Raises:
         CannotRun: The machine code was not kept.
     """
-    cubin = read_cubin(read_code(folder, kernel.code), kernel.entry, kernel.code)
+    given = make_arguments(kernel.launch(size))
+    return execution_of(kernel, size, read_code(folder, kernel.code), given, keeps=True, sliced=sliced)
+
+
+def execution_of(
+    kernel: OwnKernel, size: Size, code: bytes, given: Mapping[str, Any], **options: Any
+) -> KernelExecution:
+    """
+    Return the execution of a launch; it has not begun.
+
+    Args:
+        kernel: The kernel.
+        size: Which launch.
+        code: Bytes of a cubin that has the kernel.
+        given: Its arguments (``make_arguments``); the execution has copies of the arrays, in their order.
+        options: Of ``KernelExecution``.
+    """
     launch = kernel.launch(size)
-    given = make_arguments(launch)
     image = image_of([(name, value) for name, value in given.items() if isinstance(value, np.ndarray)])
     addresses = {one.name: one.address.to_bytes(8, "little") for one in image.allocations}
     values = [addresses.get(name) or np.asarray(value).tobytes() for name, value in given.items()]
     shape = KernelLaunch(launch.grid, launch.block, launch.shared_bytes)
-    return KernelExecution(cubin, shape, values, image, keeps=True, sliced=sliced)
+    return KernelExecution(read_cubin(code, kernel.entry, kernel.code), shape, values, image, **options)
 
 
 class _Copies:
