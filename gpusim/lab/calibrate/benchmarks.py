@@ -100,6 +100,7 @@ BENCHMARKS: dict[str, _Measure] = {
     "indexed": opcodes.measure_indexed,
     "shared_atomics": atomics.measure_shared_atomics,
     "global_atomics": atomics.measure_global_atomics,
+    "slices": atomics.measure_slices,
     "scattered": scattered.measure_scattered,
     "spaces": spaces.measure_spaces,
     "partial": partial.measure_partial,

@@ -147,6 +147,36 @@ def measure_global_atomics(device: Device, *, quick: bool) -> list[MeasuredRow]:
     return rows
 
 
+_STRIDES: Final = tuple(_LINE << power for power in range(14))
+_NEIGHBOURS: Final = tuple(2 << power for power in range(1, 10))
+
+
+def measure_slices(device: Device, *, quick: bool) -> list[MeasuredRow]:
+    """
+    Measure atomics on several lines in turn, by all warps of all SMs: lines of one slice of the L2 wait for each other.
+
+    An atomic is at the 32 words of a line. The next one is at the line ``along`` bytes behind it, until ``lines`` lines
+    had their turn. Column ``per_atomic`` has the cycles of the chip for a warp's atomic.
+    """
+    rows: list[MeasuredRow] = []
+    data = device.cupy.zeros(2 * max(_STRIDES), dtype=np.uint8)
+    groups = [(1, 0), *((2, along) for along in _STRIDES), *((lines, _LINE) for lines in _NEIGHBOURS)]
+    warps, ctas = _GLOBAL_WARPS[-1], device.sms
+    for lines, along in groups[:: 4 if quick else 1]:
+        numbers = (1, 4, 0, 0, along, max(_LINE, lines * along))
+        spans = device.spans(
+            "global_atomics",
+            "dropped_add_u32",
+            (data, np.int32(_GLOBAL_TRIPS), *map(np.uint32, numbers)),
+            ctas=ctas,
+            threads=warps * WARP,
+            shared=LONE_CTA_BYTES,
+        )
+        row: MeasuredRow = {"lines": lines, "along": along, "warps": warps, "sms": ctas}
+        rows.append(row | by_sm(spans, ctas, _GLOBAL_TRIPS * _UNROLLED * warps * ctas, "per_atomic"))
+    return rows
+
+
 def by_sm(spans: IntArray, ctas: int, each: int, name: str) -> MeasuredRow:
     """
     Return the cycles of CTAs on an SM each: the median, the slowest, and the median for each of ``each`` instructions.
