@@ -34,6 +34,7 @@ _BOUNDS_OF_UNIT: dict[str, tuple[int, int]] = {
     "requests": (1, 1 << 16),
     "sectors": (1, 1 << 20),
     "sides": (0, 1),  # numbered from 0
+    "slices": (2, 1024),  # in pairs
     "SMs": (1, 4096),
     "SMSPs": (1, 64),
     "stores": (1, 1024),

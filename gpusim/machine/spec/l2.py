@@ -109,9 +109,10 @@ class L2AtomicsSpec:
 
     Attributes:
         bytes: Bytes of write bandwidth that a pass takes.
-        sector_percent: Cycles for which a pass keeps its line from other atomics, per cent.
-        lane_percent: The same, if several lanes update a word.
-        float_percent: The same, if several lanes add floats to a word.
+        sector_percent: Cycles for which a pass keeps its slice from other atomics, per cent.
+        lane_percent: The same for each of several lanes that update a word.
+        float_percent: The same for each of several lanes that add floats to a word.
+        slices: Slices of the L2, each of which executes one pass at a time. They come in pairs.
         further: Cycles that an atomic takes longer than a load that hits the L2.
     """
 
@@ -119,6 +120,7 @@ class L2AtomicsSpec:
     sector_percent: Annotated[int, FigureUnit("percent")]
     lane_percent: Annotated[int, FigureUnit("percent")]
     float_percent: Annotated[int, FigureUnit("percent")]
+    slices: Annotated[int, FigureUnit("slices")]
     further: Annotated[int, FigureUnit("cycles", zero="no longer than a load")]
 
 

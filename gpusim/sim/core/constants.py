@@ -73,6 +73,8 @@ TRACED_ARRAY = (1 << REQUEST_AT - ARRAY_AT) - 1
 
 LINES_AT_ONCE = 32
 """Most lines that one warp instruction accesses: one for each lane."""
+CHUNK_BITS = 3
+"""Bits of a line's number within the kilobyte whose lines are in two slices of the L2."""
 
 DATA, LINE_RETURNS, SM_QUEUE, COPY_WRITES, ZERO_WRITES, PIPELINES = range(6)
 """

@@ -3,7 +3,7 @@
 cimport cython
 
 from gpusim.sim.core.cache cimport Lines
-from gpusim.sim.core.dram cimport Dram
+from gpusim.sim.core.dram cimport Dram, hashed
 from gpusim.sim.core.l2_arbiter cimport L2Arbiter
 
 @cython.final
@@ -14,6 +14,7 @@ cdef class L2:
     cdef long long near, far, far_percent, hop, home_bits, most_lines, most_merged, merge_window, gpcs, next_line, far_phase
     cdef long long fetch_sectors, read_sectors, taken
     cdef long long[::1] updated_until
+    cdef long long slices
     cdef readonly long long sectors, looked_up, written_back
     cdef long long[::1] sm_offset, gpc, side, merge_table
     cdef long long hit_latency(self, long long sm) noexcept
@@ -29,4 +30,5 @@ cdef class L2:
     cdef long long write(self, long long line, long long mask, long long masked, long long start, long long issued) noexcept
     @cython.locals(lines=Lines)
     cdef long long update(self, long long sm, long long line, long long mask, long long start, long long issued, long long busy) noexcept
+    cdef long long slice_of(self, long long line) noexcept
     cdef long long make_room(self, long long issued) noexcept

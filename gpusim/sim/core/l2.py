@@ -23,10 +23,11 @@ crosses the chip arrives a hop latency later. A merged request waits for its gra
 from array import array
 from typing import TYPE_CHECKING
 
-from gpusim.sim.columns import pages
+from gpusim.sim.columns import pages, zeros
 from gpusim.sim.core.cache import Lines, parity, sectors_in
 from gpusim.sim.core.constants import (
     ASKED_BITS,
+    CHUNK_BITS,
     FIRST_OF_PAIRS,
     LINES_AT_ONCE,
     MERGED_AHEAD,
@@ -41,7 +42,7 @@ from gpusim.sim.core.constants import (
     SLOT_WIDTH,
     WHOLE_LINE,
 )
-from gpusim.sim.core.dram import Dram
+from gpusim.sim.core.dram import Dram, hashed
 from gpusim.sim.core.l2_arbiter import L2Arbiter, gpcs_of
 from gpusim.units import SECTOR_BYTES, SECTORS_PER_LINE, SMS_PER_TPC
 
@@ -108,8 +109,10 @@ class L2:
         # For each line and GPC: the time until which requests are merged, in thousandths of a cycle; the requested
         # sectors; the number of requests that the last lookup has served.
         self.merge_table = pages(self.gpcs * (self.most_lines + LINES_AT_ONCE + 2) if simulated else 2)
-        # The time until which atomics keep the line of each slot, in thousandths of a cycle.
-        self.updated_until, self.taken = pages(self.most_lines + LINES_AT_ONCE + 2 if simulated else 2), 0
+        # The time until which atomics keep each slice, in thousandths of a cycle.
+        atomics = figures.machine.l2.atomics
+        self.slices = 2 if atomics is None else atomics.slices
+        self.updated_until, self.taken = zeros(self.slices), 0
         self.fetch_sectors, self.read_sectors = SECTORS_PER_LINE, 1
         self.far_phase, self.sectors, self.looked_up, self.written_back = 0, 0, 0, 0
 
@@ -241,7 +244,7 @@ class L2:
         """
         Read and modify sectors of a line; return the cycle at which the old values arrive at the SM.
 
-        ``taken`` is set to the time at which the L2 has taken the request: when earlier atomics of the line are done.
+        ``taken`` is set to the time at which the L2 has taken the request: when earlier atomics of the slice are done.
 
         Args:
             sm: The SM.
@@ -249,12 +252,12 @@ class L2:
             mask: Mask of its sectors.
             start: Time at which the request reaches the L2.
             issued: Cycle of the issue.
-            busy: Hundredths of a cycle for which it keeps the line from other atomics.
+            busy: Hundredths of a cycle for which it keeps its slice from other atomics.
         """
         lines = self.lines
         slot = lines.touch(line)
-        place = slot // SLOT_WIDTH
-        self.taken = max(start, self.updated_until[place])
+        slice_ = self.slice_of(line)
+        self.taken = max(start, self.updated_until[slice_])
         if mask & ~lines.held[slot]:
             self.make_room(issued)
             brought = self.brought_with(mask)
@@ -262,8 +265,16 @@ class L2:
             lines.ready[slot] = max(lines.ready[slot], self.read_dram(line, self.taken, size, issued))
             lines.held[slot] |= brought
         lines.dirty[slot] |= mask
-        self.updated_until[place] = self.taken + busy * MILLI // PERCENT
+        self.updated_until[slice_] = self.taken + busy * MILLI // PERCENT
         return max(self.taken // MILLI + self.hit_latency(sm), lines.ready[slot] + self.sm_offset[sm])
+
+    def slice_of(self, line: int) -> int:
+        """
+        Return the slice that executes the atomics of a line.
+
+        The lines of a kilobyte are in two slices, two by two. Kilobytes are spread over the pairs of slices by a hash.
+        """
+        return 2 * (hashed(line >> CHUNK_BITS) % (self.slices >> 1)) + (line >> 1 & 1)
 
     def make_room(self, issued: int) -> int:
         """

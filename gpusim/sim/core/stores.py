@@ -119,8 +119,9 @@ class Stores:
         Store or update sectors of lines that are known; return the cycle at which an atomic's result arrives.
 
         A store writes its lines in the L2. A sector that it writes in part is completed from DRAM. An atomic reads its
-        lines first, from DRAM if the L2 lacks them, and keeps each from other atomics for its passes. Modified sectors
-        are written to DRAM when their line is evicted.
+        lines first, from DRAM if the L2 lacks them. It keeps the slice of each from other atomics for its passes, or
+        for as long as the lanes at one word take if that is longer. Modified sectors are written to DRAM when their
+        line is evicted.
 
         Args:
             sm: The SM.
@@ -146,10 +147,12 @@ class Stores:
         for touched in range(first, end):
             line, mask = self.line[touched] + base, self.sector_mask[touched]
             if atomic:
-                passes = self.passes[touched]
-                alike = self.lane_percent if atomic == ATOMIC else self.float_percent
-                each = alike if passes > sectors_in(mask) else self.sector_percent
-                landed = max(landed, self.l2.update(sm, line, mask, start, issued, passes * each))
+                passes, alone = self.passes[touched], sectors_in(mask)
+                busy = passes * self.sector_percent
+                if passes > alone:
+                    alike = self.lane_percent if atomic == ATOMIC else self.float_percent
+                    busy = max(busy, (passes - alone + 1) * alike)
+                landed = max(landed, self.l2.update(sm, line, mask, start, issued, busy))
                 start = max(start, self.l2.taken)
             else:
                 start = max(start, self.l2.write(line, mask, self.masked[touched], start, issued))

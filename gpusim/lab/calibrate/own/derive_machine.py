@@ -119,6 +119,15 @@ def _lane_percent(name: str) -> NumberFormula:
     return formula
 
 
+def _slices(t: _Tables, _: int) -> tuple[float, str]:
+    line = _atomics(t, "add_u32", lanes=1, step=4, together="all")
+    apart = _atomics(t, "add_u32", lanes=1, step=4, together="", along=LINE_BYTES)
+    return line / apart, (
+        f"global_atomics.csv, dropped add_u32, 32 words: {line:.2f} cycles if all warps are at one line, "
+        f"{apart:.4f} if each is at lines of its own"
+    )
+
+
 def _fence(name: str) -> NumberFormula:
     def formula(t: _Tables, _: int) -> tuple[float, str]:
         found = t["fences"].numbers("per_fence", fence=name, pending="nothing", delay=-1, warps=1, sms=1)[0]
@@ -149,6 +158,7 @@ MACHINE_FORMULAS: Final[dict[str, NumberFormula]] = {
     "l2.atomics.sector_percent": _sector_percent,
     "l2.atomics.lane_percent": _lane_percent("add_u32"),
     "l2.atomics.float_percent": _lane_percent("add_f32"),
+    "l2.atomics.slices": _slices,
     "barrier.fences.cta": _fence("threadfence_block"),
     "barrier.fences.gpu": _fence("threadfence"),
     "barrier.fences.system": _fence("threadfence_system"),

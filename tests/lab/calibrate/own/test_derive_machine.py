@@ -75,6 +75,18 @@ def test_atomics_of_one_line_take_cycles_by_sector_and_by_lane(tmp_path):
     assert [found[f"l2.atomics.{name}"].value for name in ("sector_percent", "lane_percent")] == [125, 150]
 
 
+def test_slices_are_how_often_atomics_of_lines_apart_outrun_those_of_one(tmp_path):
+    """All SMs at one line: five cycles of the chip for an atomic; each at lines of its own: half a cycle."""
+    of = {"operation": "add_u32", "result": "dropped", "warps": 8, "sms": 10, "lanes": 1, "step": 4, "lines": 1}
+    rows = [
+        of | {"together": "all", "along": 0, "per_atomic": 50},
+        of | {"together": "", "along": 128, "per_atomic": 5},
+    ]
+    write_rows(tmp_path / "global_atomics.csv", rows, {})
+
+    assert derive(tmp_path)["l2.atomics.slices"].value == 10
+
+
 def test_dram_s_bytes_for_a_line_are_what_a_miss_brings(tmp_path):
     row = {"kind": "load", "words": 1, "lines": 32, "sectors": 1, "all_lines": 100, "dram__bytes_read.sum": 6410}
     write_rows(tmp_path / "partial.csv", [row | {"dram__bytes_write.sum": 0}], {})

@@ -7,6 +7,7 @@ from doubles.by_hand import Memory, copy, execute, load, quiet
 from doubles.figures import with_figures
 from doubles.published import H200
 
+from gpusim.machine import load_machine
 from gpusim.sim.core.constants import READ
 from gpusim.sim.figures import figures_of
 from gpusim.sim.footprint import FROM_DRAM, IN_L2
@@ -439,20 +440,40 @@ def test_a_sector_that_is_written_in_part_is_completed_from_dram():
     assert chip.dram.read_bytes == 64
 
 
-def test_atomics_of_one_line_wait_for_each_others_passes():
+def test_atomics_of_one_slice_wait_for_each_others_passes():
     """
-    The line is there from 690 on. At 1000 three atomics ask for it: each has its result a hit's 258 cycles after it was
-    taken, and keeps the line for 4.5 cycles. Another line is free.
+    The lines are there from 690 on. At 1000 three atomics ask for lines 6, 7 and 7, which are in one slice: each has
+    its result a hit's 258 cycles after it was taken, and keeps the slice for 4.5 cycles. Line 5 is in another slice.
     """
     chip = quiet(figures=NEAR_ONLY, sms=SMS)
-    filled(chip, (0, 7, 0), (0, 8, 0))
+    filled(chip, (0, 5, 0), (0, 6, 0), (0, 7, 0))
     landed, taken = [], []
-    for sm, line in ((0, 7), (1, 7), (2, 7), (3, 8)):
+    for sm, line in ((0, 6), (1, 7), (2, 7), (3, 5)):
         landed.append(chip.l2.update(sm, line, 0b0001, 1_000_000, 1000, 450))
         taken.append(chip.l2.taken)
 
     assert taken == [1_000_000, 1_004_500, 1_009_000, 1_000_000]
     assert landed == [1258, 1262, 1267, 1258]
+
+
+SLICED = figures_of(load_machine("h200"), 0, busy=False)
+"""The measured H200, whose L2 has 56 slices."""
+
+
+def test_the_lines_of_a_kilobyte_are_in_two_slices_two_by_two():
+    """On an H200 atomics on lines 0 and 1 or 0 and 4 in turn take as long as on one line, on 0 and 2 half as long."""
+    l2 = quiet(figures=SLICED).l2
+    for first in (0, 8, 1 << 20):
+        slices = [l2.slice_of(first + line) for line in range(8)]
+
+        assert slices == [slices[0], slices[0], slices[2], slices[2]] * 2
+        assert slices[2] == slices[0] + 1
+
+
+def test_kilobytes_use_all_slices():
+    l2 = quiet(figures=SLICED).l2
+
+    assert {l2.slice_of(line) for line in range(1 << 13)} == set(range(56))
 
 
 def test_an_atomic_reads_what_the_l2_lacks():

@@ -243,6 +243,7 @@ PARTS = with_figures(
         "l2.atomics.sector_percent": 100,
         "l2.atomics.lane_percent": 150,
         "l2.atomics.float_percent": 300,
+        "l2.atomics.slices": 2,
         "l2.atomics.further": 9,
     },
     l2_bytes=1 << 20,
@@ -293,13 +294,22 @@ def test_a_store_in_part_reads_its_sectors_from_dram_and_a_whole_one_does_not():
         (0b1111, 4, ATOMIC, 4000),
         (0b0001, 32, ATOMIC, 48_000),
         (0b0001, 32, FLOAT_ATOMIC, 96_000),
+        (0b1111, 5, ATOMIC, 5000),
+        (0b1111, 5, FLOAT_ATOMIC, 6000),
     ],
-    ids=["one sector", "four sectors", "32 lanes at a word", "32 floats at a word"],
+    ids=[
+        "one sector",
+        "four sectors",
+        "32 lanes at a word",
+        "32 floats at a word",
+        "two of many lanes at a word",
+        "two of many floats at a word",
+    ],
 )
-def test_atomics_queue_at_their_line_by_their_passes(mask, passes, atomic, busy):
+def test_atomics_queue_at_their_slice_by_their_passes(mask, passes, atomic, busy):
     """
-    A pass for each sector takes a cycle, for each of several lanes at one word 1.5, and 3 for floats. At 64 bytes a
-    cycle the L2 gives each pass a cycle, so the second of two SMs waits for the line, not for bandwidth.
+    Each pass takes a cycle, and lanes at one word 1.5 each, or 3 if they add floats. At 64 bytes a cycle the L2 gives
+    each pass a cycle, so the second of two SMs waits for the slice, not for bandwidth.
     """
     accesses = [Traced(((0, mask),), passes=passes)] * 2
     same, _ = taken(*accesses, atomic=atomic)
