@@ -8,12 +8,13 @@ from gpusim.commands.output import check_picture, print_json, print_text, progre
 from gpusim.errors import BadInput
 from gpusim.layout.address_bits import render_address_bits
 from gpusim.layout.bank_map import MOST_TILE_ELEMENTS, LayoutReport, describe_layout, render_text
-from gpusim.layout.named import Extents, stated_extents
+from gpusim.layout.named import Extents, stated_bits, stated_extents
 from gpusim.layout.search import Search
 from gpusim.layout.search_report import render_search, search_layout
 
 _TILE = re.compile(r"(\d{1,9})x(\d{1,9})")
 _TILE_BY_DEFAULT = "64x128"
+_BITS_BY_DEFAULT = 16
 
 
 def print_layout(options: LayoutOptions) -> None:
@@ -29,13 +30,14 @@ def print_layout(options: LayoutOptions) -> None:
         check_picture("--png", options.png)
     if options.search and not options.accesses:
         raise BadInput("--search needs the accesses that must not conflict, as --store 16B --ldmatrix x4")
-    report, search = _described(options)
+    bits = options.bits or stated_bits(options.spec) or _BITS_BY_DEFAULT
+    report, search = _described(options, bits)
     if options.as_json:
         print_json(_data(report, search), indent=None)
     else:
         print_text(render_text(report))
         if search is not None:
-            print_text("\n" + render_search(search, options.bits, (report.layout.contiguous, report.layout.strided)))
+            print_text("\n" + render_search(search, bits, (report.layout.contiguous, report.layout.strided)))
         elif options.accesses:
             print_text("\n" + render_address_bits(report.layout))
     if options.png is not None:
@@ -52,15 +54,13 @@ def _data(report: LayoutReport, search: Search | None) -> dict[str, object]:
     return data if search is None else {**data, "search": search.to_dict()}
 
 
-def _described(options: LayoutOptions) -> tuple[LayoutReport, Search | None]:
+def _described(options: LayoutOptions, bits: int) -> tuple[LayoutReport, Search | None]:
     """Return the report, and the answer of a search. An error names the layout and the option at fault."""
     contiguous, strided, stages = _extents(options)
     option = f"--tile {options.tile or f'{contiguous}x{strided}'}"
 
     def describe(*accesses: tuple[str, str]) -> LayoutReport:
-        return describe_layout(
-            options.spec, options.bits, contiguous, strided, stages, accesses=accesses, base=options.base
-        )
+        return describe_layout(options.spec, bits, contiguous, strided, stages, accesses=accesses, base=options.base)
 
     search = None
     try:
@@ -71,7 +71,7 @@ def _described(options: LayoutOptions) -> tuple[LayoutReport, Search | None]:
         if options.search:
             option = "--search"
             search = search_layout(
-                options.spec, options.bits, contiguous, strided, accesses=options.accesses, base=options.base
+                options.spec, bits, contiguous, strided, accesses=options.accesses, base=options.base
             )
     except BadInput as error:
         raise BadInput(f"{error} (layout {options.spec}, {option})") from error

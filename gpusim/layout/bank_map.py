@@ -13,6 +13,8 @@ from gpusim.arrays import IntArray
 from gpusim.errors import BadInput
 from gpusim.layout.access_cost import AccessReport, access_report
 from gpusim.layout.banks import BANK_BYTES, BANKS, ConflictGroup
+from gpusim.layout.gmma.names import GmmaSpec
+from gpusim.layout.gmma.tile import tile_to_shape
 from gpusim.layout.named import CuteSpec, Extents, parse_layout_spec, shared_layout, stated_extents
 from gpusim.layout.patterns import parse_access
 from gpusim.layout.shared import SharedLayout
@@ -51,6 +53,16 @@ class LayoutReport:
             np.arange(self.layout.contiguous), np.arange(self.layout.strided)[:, np.newaxis], stage
         )
 
+    def cute_offsets(self, spec: GmmaSpec, stage: int) -> IntArray:
+        """Return what CuTe's layout of GMMA atoms returns for each coordinate of one stage, as ``offsets``."""
+        contiguous, strided = np.ogrid[: self.layout.contiguous, : self.layout.strided]
+        along_k = spec.atom.major == "K"
+        shape = (strided.size, contiguous.size) if along_k else (contiguous.size, strided.size)
+        tile = tile_to_shape(spec.atom, (*shape, self.layout.stages), spec.step)
+        row, column = (strided, contiguous) if along_k else (contiguous, strided)
+        found = tile.unset_offset(row, column, stage)
+        return found.T
+
     def vector_bytes(self) -> int:
         """
         Return the widest vector, 16, 8, 4, 2 or 1 bytes, that this layout keeps contiguous and aligned in stage 0.
@@ -80,9 +92,14 @@ class LayoutReport:
         Return plain data for JSON: the extents, the offsets, the bank table and the accesses.
 
         ``offsets[strided][contiguous]`` counts elements in stage 0. With several stages,
-        ``stage_offsets[stage][strided][contiguous]`` has them all.
+        ``stage_offsets[stage][strided][contiguous]`` has them all. Of GMMA atoms these are the numbers that CuTe's
+        layout returns, and ``addresses[stage][strided][contiguous]`` has the bytes in shared memory, from the base.
         """
-        layout = self.layout
+        layout, spec = self.layout, parse_layout_spec(self.name)
+        stages = [self.offsets(stage) for stage in range(layout.stages)]
+        shown = (
+            [self.cute_offsets(spec, stage) for stage in range(layout.stages)] if isinstance(spec, GmmaSpec) else stages
+        )
         data: dict[str, Any] = {
             "layout": self.name,
             "element_bits": layout.element_bits,
@@ -91,12 +108,14 @@ class LayoutReport:
             "stages": layout.stages,
             "elements": layout.elements,
             "shared_bytes": layout.shared_bytes,
-            "offsets": self.offsets().tolist(),
+            "offsets": shown[0].tolist(),
         }
         if self.base:
             data["base"] = self.base
         if layout.stages > 1:
-            data["stage_offsets"] = [self.offsets(stage).tolist() for stage in range(layout.stages)]
+            data["stage_offsets"] = [offsets.tolist() for offsets in shown]
+        if isinstance(spec, GmmaSpec):
+            data["addresses"] = [(offsets * layout.element_bits // 8).tolist() for offsets in stages]
         data["vector_bytes"] = self.vector_bytes()
         data["banks"] = self.bank_table().tolist()
         data["accesses"] = [access.as_dict() for access in self.accesses]
@@ -191,13 +210,15 @@ def check_base(name: str, layout: SharedLayout, base: int) -> None:
     Check the byte address of a tile.
 
     CuTe applies a swizzle over ``smem_ptr[16b]`` to the address itself. If the base is not a multiple of the permuted
-    block, the swizzle reaches outside the tile.
+    block, the swizzle reaches outside the tile. A tile of GMMA atoms starts where an atom may start.
 
     Raises:
         BadInput: The base is not an address, or not a multiple of the swizzle's block.
     """
     whole_number("base", base, 0, MOST_BASE)
     spec = parse_layout_spec(name)
+    if isinstance(spec, GmmaSpec) and base % spec.atom.alignment:
+        raise BadInput(f"{name}: the base must be a multiple of {spec.atom.alignment} bytes, got {base}")
     if isinstance(spec, CuteSpec) and spec.pointer_bits is not None:
         whole = max(1, spec.swizzle.reach * layout.element_bits // 8)
         if base % whole:

@@ -13,6 +13,8 @@ from gpusim.errors import BadInput
 from gpusim.layout.congruous import CongruousLayout
 from gpusim.layout.crosswise import CrosswiseLayout, line_elements
 from gpusim.layout.cute import WIDEST_OFFSET, Layout, Swizzle, SwizzledLayout, row_major
+from gpusim.layout.gmma.names import GmmaSpec, is_gmma, parse_gmma
+from gpusim.layout.gmma.tile import tile_to_shape
 from gpusim.layout.linear import PaddedLayout
 from gpusim.layout.printed import is_printed, parse_composition
 from gpusim.layout.shared import ELEMENT_BITS, SharedLayout
@@ -58,7 +60,7 @@ class CuteSpec:
     pointer_bits: int | None = None
 
 
-LayoutSpec: TypeAlias = CrosswiseSpec | CongruousSpec | PaddedSpec | CuteSpec
+LayoutSpec: TypeAlias = CrosswiseSpec | CongruousSpec | PaddedSpec | CuteSpec | GmmaSpec
 
 _PLAIN: dict[str, LayoutSpec] = {
     "crosswise": CrosswiseSpec(),
@@ -94,11 +96,14 @@ def parse_layout_spec(text: str) -> LayoutSpec:
     - CUTLASS's own ``TensorOpMultiplicandCrosswise<16, 64>`` and ``TensorOpMultiplicandCongruous<16, 64>``, with or
       without ``cutlass::layout::`` and ``RowMajor`` or ``ColumnMajor`` before them, and ``cutlass::layout::RowMajor``;
     - a CuTe layout ``(8,64):(64,1)`` and a swizzle over one, as CuTe prints them:
-      ``Sw<3,3,3> o _0 o (_8,_64):(_64,_1)``, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``.
+      ``Sw<3,3,3> o _0 o (_8,_64):(_64,_1)``, ``Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)``;
+    - CuTe's GMMA atoms, ``GMMA::Layout_K_SW128_Atom<f16>``, and tiles made of them (``parse_gmma``).
 
     Raises:
         BadInput: Names the text and what is allowed.
     """
+    if is_gmma(text):
+        return parse_gmma(text)
     name, of_cutlass = text.strip(), False
     if space := _NAMESPACE.match(name):
         name, of_cutlass = name[space.end() :], True
@@ -191,6 +196,9 @@ def stated_extents(name: str) -> Extents | None:
         BadInput: The name is not a layout's, or its layout has more than three modes.
     """
     spec = parse_layout_spec(name)
+    if isinstance(spec, GmmaSpec) and spec.shape is not None:
+        mn, k, stages = spec.shape
+        return Extents(k, mn, stages) if spec.atom.major == "K" else Extents(mn, k, stages)
     if not isinstance(spec, CuteSpec) or spec.layout is None:
         return None
     first, *others = spec.layout.modes
@@ -201,6 +209,24 @@ def stated_extents(name: str) -> Extents | None:
     second, stages = others[0], others[1].size if len(others) > 1 else 1
     extents = (first.size, second.size) if _runs_along_first(first, second) else (second.size, first.size)
     return Extents(*extents, stages)
+
+
+def stated_bits(name: str) -> int | None:
+    """
+    Return the width of an element that a layout's name states, or None if it states none.
+
+    Raises:
+        BadInput: The name is not a layout's.
+    """
+    match parse_layout_spec(name):
+        case CrosswiseSpec(bits, _) | CongruousSpec(bits, _):
+            return bits
+        case CuteSpec(pointer_bits=bits):
+            return bits
+        case GmmaSpec(atom):
+            return atom.element_bits
+        case _:
+            return None
 
 
 _MOST_MODES = 3
@@ -264,6 +290,9 @@ def shared_layout(
             if spec.pointer_bits is not None:
                 _check_bits(name, spec.pointer_bits, element_bits)
             return _cute_layout(name, extents, vector, spec)
+        case GmmaSpec():
+            _check_bits(name, spec.atom.element_bits, element_bits)
+            return _gmma_layout(name, extents, spec)
 
 
 def _check_extents(name: str, extents: tuple[int, int, int, int], vector: int, vector_bits: int) -> None:
@@ -301,6 +330,14 @@ def _cute_layout(name: str, extents: tuple[int, int, int, int], vector: int, spe
     if np.unique(offsets).size != offsets.size:
         raise BadInput(f"{name}: {layout} gives two coordinates the same offset")
     return composed
+
+
+def _gmma_layout(name: str, extents: tuple[int, int, int, int], spec: GmmaSpec) -> SwizzledLayout:
+    _, contiguous, strided, stages = extents
+    shape = (strided, contiguous, stages) if spec.atom.major == "K" else (contiguous, strided, stages)
+    if spec.shape not in (None, shape):
+        raise BadInput(f"{name}: the tile must be the stated one, (M or N, K, stages) = {spec.shape}, got {shape}")
+    return tile_to_shape(spec.atom, shape, spec.step).shared
 
 
 def _strided_first(name: str, extents: tuple[int, int, int, int], spec: CuteSpec) -> tuple[Layout, bool]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from gpusim.layout.address_bits import render_address_bits
 from gpusim.layout.bank_map import check_base, pairs_of, tile_layout
 from gpusim.layout.cute import SwizzledLayout
+from gpusim.layout.gmma.names import GmmaSpec
 from gpusim.layout.named import CuteSpec, parse_layout_spec
 from gpusim.layout.patterns import parse_access
 from gpusim.layout.search import Candidate, Search, find_conflict_free
@@ -25,8 +26,8 @@ def search_layout(
     Search for swizzles and paddings of a layout under which accesses have no bank conflicts.
 
     Args:
-        name: The layout. For a stated CuTe layout, the search starts from the layout without its swizzle. For every
-            other name, only the extents count, and the search starts from a row-major tile.
+        name: The layout. For a stated CuTe layout and for GMMA atoms, the search starts from the layout without its
+            swizzle. For every other name, only the extents count, and the search starts from a row-major tile.
         bits: Width of one element.
         contiguous: Contiguous extent in elements, if the name states none.
         strided: Extent along the other dimension.
@@ -42,7 +43,8 @@ def search_layout(
     asked = [parse_access(*each, layout) for each in pairs_of(accesses)]
     extents = (layout.contiguous, layout.strided)
     spec = parse_layout_spec(name)
-    if isinstance(spec, CuteSpec) and spec.layout is not None and isinstance(layout, SwizzledLayout):
+    stated = isinstance(spec, GmmaSpec) or (isinstance(spec, CuteSpec) and spec.layout is not None)
+    if stated and isinstance(layout, SwizzledLayout):
         turned = layout.first_is_contiguous
         return find_conflict_free(asked, extents, bits, layout=layout.layout, first_is_contiguous=turned, base=base)
     return find_conflict_free(asked, extents, bits, base=base)

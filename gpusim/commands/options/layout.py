@@ -21,11 +21,14 @@ class LayoutOptions:
         str,
         typer.Argument(
             metavar="SPEC",
-            help="crosswise, row_major, padded<8>, 'Swizzle<3,3,3>', or a layout as CuTe prints it: "
-            "'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)'.",
+            help="crosswise, row_major, padded<8>, 'Swizzle<3,3,3>', 'GMMA::Layout_K_SW128_Atom<f16>', or a layout as "
+            "CuTe prints it: 'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)'.",
         ),
     ] = "row_major"
-    bits: Annotated[int, typer.Option(min=1, max=MOST_NUMBER, help="Bits of one element.")] = 16
+    bits: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_NUMBER, help="Bits of one element.  [default: what SPEC states, or 16]"),
+    ] = None
     tile: Annotated[
         str | None,
         typer.Option(metavar="CxS", help="Contiguous x strided elements.  [default: what SPEC states, or 64x128]"),

@@ -76,3 +76,28 @@ def test_a_copy_around_l1_counts_more_than_its_conflicts(gpusim):
 
     assert "cp.async 16B.cg:4096: 4 wavefronts, ideal 4: no bank conflict" in answer.out
     assert "the counter of LDGSTS shows 8: 4 more" in answer.out
+
+
+def test_a_gmma_atom_states_the_width_of_an_element(gpusim):
+    answer = gpusim("layout", "GMMA::Layout_K_SW128_Atom<e4m3>", "--tile", "128x64", "--stages", "3", "--json")
+
+    data = json.loads(answer.out)
+    assert (data["element_bits"], data["contiguous"], data["strided"], data["stages"]) == (8, 128, 64, 3)
+    assert data["offsets"][1][:2] == [128 + 16, 128 + 17]
+    assert data["stage_offsets"][2][0][0] == 2 * 128 * 64
+
+
+def test_a_tile_of_gmma_atoms_needs_no_tile(gpusim):
+    spec = "tile_to_shape(GMMA::Layout_MN_SW128_Atom<f16>{}, Shape<_128,_64,_2>{}, Step<_2,_1,_3>{})"
+
+    data = json.loads(gpusim("layout", spec, "--json").out)
+
+    assert (data["contiguous"], data["strided"], data["stages"]) == (128, 64, 2)
+
+
+def test_a_tile_that_is_not_whole_atoms_is_exit_2(gpusim):
+    answer = gpusim("layout", "GMMA::Layout_K_SW128_Atom<f16>", "--tile", "32x128")
+
+    assert answer.code == 2
+    assert "M or N must be a multiple of 8 and K a multiple of 64, got 128 and 32" in answer.err
+    assert answer.err.count("\n") == 1
