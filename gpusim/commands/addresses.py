@@ -1,14 +1,15 @@
 """``gpusim addresses``: prints an address stream of one CTA, or the events of one thread."""
 
 import re
+from collections.abc import Mapping
 
 from gpusim.commands.options.addresses import AddressesOptions
 from gpusim.commands.output import print_json, print_text, right_aligned
 from gpusim.commands.scenario_source import read_any_scenario, scenario_text
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of
-from gpusim.schedule.addresses import AddressStream, CtaId, Selection, block_of, stream
-from gpusim.schedule.events import EVENT_FIELDS, Events, events
+from gpusim.schedule.addresses import AddressStream, CtaId, Selection
+from gpusim.schedule.events import Events
 
 EVENTS = "events"
 
@@ -32,31 +33,33 @@ def print_addresses(options: AddressesOptions) -> None:
     if name is None:
         raise BadInput("addresses needs a STREAM (see `gpusim addresses --help`)")
     scenario = read_any_scenario(text, options.overrides)
-    kernel, place = family_of(scenario).schedules.kernels(scenario)[0], parse_ctaid(options.ctaid)
+    streams, place = family_of(scenario).streams, parse_ctaid(options.ctaid)
     selection = Selection(threads=parse_indices("--threads", threads), k_tiles=parse_indices("--k-tiles", k_tiles))
     if name == EVENTS:
         for option, given in (("--threads", threads), ("--k-tiles", k_tiles)):
             if given is not None:
                 raise BadInput(f"{option} must be left out for events, which are those of one --thread")
-        lines = events(kernel, block_of(kernel, place), options.thread or 0)
+        lines = streams.events(scenario, place, options.thread or 0)
         if options.as_json:
             print_json(lines, indent=None)
         else:
-            print_text("\n".join([*_header(lines), *(" ".join(map(str, event)) for event in lines)]))
+            print_text(
+                "\n".join([*_header(lines, streams.event_fields()), *(" ".join(map(str, event)) for event in lines)])
+            )
         return
     if options.thread is not None:
         raise BadInput(f"--thread must be left out for {name}, which --threads narrows")
-    table = stream(kernel, name, place, selection)
+    table = streams.stream(scenario, name, place, selection)
     if options.as_json:
         print_json({"columns": list(table.columns), "rows": table.rows.tolist()}, indent=None)
     else:
         print_text(_aligned(table))
 
 
-def _header(lines: Events) -> list[str]:
+def _header(lines: Events, fields: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Return a comment about each kind of event, in the order in which the kinds first occur."""
     words = dict.fromkeys(str(event[0]) for event in lines)
-    return [f"# {word}" + (f": {', '.join(EVENT_FIELDS[word])}" if EVENT_FIELDS[word] else "") for word in words]
+    return [f"# {word}" + (f": {', '.join(fields[word])}" if fields.get(word) else "") for word in words]
 
 
 def parse_ctaid(text: str) -> CtaId:

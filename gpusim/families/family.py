@@ -13,6 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from gpusim.errors import Unsupported
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,10 +28,23 @@ if TYPE_CHECKING:
     from gpusim.results.result import PipelineRow, Result
     from gpusim.results.timeline import Timeline
     from gpusim.scenario.read import Kind
+    from gpusim.schedule.addresses import AddressStream, CtaId, Selection
     from gpusim.schedule.counts import CountedKernel
+    from gpusim.schedule.events import Events
     from gpusim.sim.timed_kernel import TimedKernel
 
 StageT = TypeVar("StageT")
+
+_LACKING = {
+    "schedule": "its roles have no schedule of one program for all warps, which this command needs",
+    "timed": "it is not simulated in time; `gpusim addresses` and `gpusim verify` know it",
+    "cuda": "kernels_cuda has no kernel of it",
+    "device": "kernels_cuda has no kernel of it",
+    "space": "its configurations are not searched",
+    "pictures": "it has no pictures",
+    "verify": "it is not executed on data",
+}
+"""What a family without a stage cannot do, in words."""
 
 
 class Schedules(Protocol):
@@ -70,6 +85,29 @@ class Devices(Protocol):
 
     def upload(self, cupy: Any, scenario: Any, seed: int) -> DeviceProblem:
         """Put random inputs and poisoned outputs on the GPU, and return them."""
+
+
+class Streams(Protocol):
+    """Stage ``streams``: the address streams of a CTA, and the events of a thread."""
+
+    def event_fields(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the entries of each event after its first word."""
+
+    def stream(self, scenario: Any, name: str, ctaid: CtaId, selection: Selection) -> AddressStream:
+        """
+        Return a stream of a CTA.
+
+        Raises:
+            BadInput: The stream or the CTA does not exist, or the stream lacks what is selected.
+        """
+
+    def events(self, scenario: Any, ctaid: CtaId, thread: int) -> Events:
+        """
+        Return what a thread of a CTA executes.
+
+        Raises:
+            BadInput: The CTA or the thread does not exist.
+        """
 
 
 class Latitudes(Protocol):
@@ -151,10 +189,18 @@ class Family:
     extends: Family | None = None
 
     def stage(self, name: str) -> Any:
-        """Return the module of a stage: the family's own or that of the extended family."""
-        if self.extends is not None and find_spec(f"{self.folder}.{name}") is None:
+        """
+        Return the module of a stage: the family's own or that of the extended family.
+
+        Raises:
+            Unsupported: Neither has it.
+        """
+        if find_spec(f"{self.folder}.{name}") is not None:
+            return import_module(f"{self.folder}.{name}")
+        if self.extends is not None:
             return self.extends.stage(name)
-        return import_module(f"{self.folder}.{name}")
+        kinds = ", ".join(kind.name for kind in self.kinds)
+        raise Unsupported(f"{kinds}: {_LACKING.get(name, f'the stage {name!r} is missing')}")
 
     schedules = _Stage[Schedules]("schedule")
     """The stage that makes schedules."""
@@ -170,6 +216,13 @@ class Family:
 
     devices = _Stage[Devices]("device")
     """The stage that puts tensors on a GPU."""
+
+    @property
+    def streams(self) -> Streams:
+        """The stage that prints addresses: the family's own, or that of schedules whose warps run one program."""
+        if find_spec(f"{self.folder}.streams") is not None:
+            return cast("Streams", self.stage("streams"))
+        return cast("Streams", import_module("gpusim.families.streams").OneProgramStreams(self.schedules))
 
     latitudes = _Stage[Latitudes]("latitude")
     """The stage that knows which counts may differ from the hardware's."""

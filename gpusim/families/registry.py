@@ -10,6 +10,7 @@ from gpusim.families.attention.family import ATTENTION
 from gpusim.families.conv.family import CONV
 from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
+from gpusim.families.hopper.family import HOPPER
 from gpusim.scenario import read
 from gpusim.scenario.cutlass_name import parse_name
 from gpusim.scenario.gemm import GemmScenario
@@ -22,6 +23,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     GEMM,
     CONV,
     ATTENTION,
+    HOPPER,
 )
 """All families. ``docs/architecture.md`` describes how to add one."""
 

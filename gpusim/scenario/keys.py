@@ -116,6 +116,8 @@ def _values(of: Mapping[str, Any]) -> str:
     """Return the allowed values of a key, in words."""
     if "const" in of:
         return toml_value(of["const"])
+    if "anyOf" in of:
+        return " | ".join(_values(one) for one in of["anyOf"] if one.get("type") != "null")
     if "enum" in of:
         return " | ".join(toml_value(one) for one in of["enum"])
     if of.get("type") == "array":

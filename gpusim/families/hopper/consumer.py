@@ -1,0 +1,96 @@
+"""The consumers' main loop: wgmma on the stages that TMA has filled, and the release of the stage before."""
+
+from collections.abc import Iterator
+
+from gpusim.families.hopper.collective import Collective
+from gpusim.families.hopper.descriptors import descriptors
+from gpusim.families.hopper.ops import WGMMA_COMMIT, WGMMA_FENCE, Arrive, Mbarrier, Op, Promote, Wait, Wgmma, WgmmaWait
+from gpusim.families.hopper.pipelines import PipelineState, release_targets
+from gpusim.families.hopper.problem import WARPGROUP
+from gpusim.families.hopper.producer import k_tiles_of
+from gpusim.families.hopper.tiles import Place
+from gpusim.tile.scheduler.cta_work import WorkUnit
+
+GROUPS_IN_FLIGHT = 1
+"""wgmma groups that stay in flight while the next k tile is waited for (CUTLASS's K_PIPE_MMAS)."""
+
+
+def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, begins: bool) -> Iterator[Op]:
+    """
+    Yield the wgmma of a warpgroup for a k tile.
+
+    Args:
+        collective: The kernel.
+        slot: Which of the warpgroups that share a tile.
+        k_tile: The k tile.
+        stage: Its ring slot.
+        begins: Whether the first ones overwrite the accumulators.
+    """
+    of_a, of_b = (descriptors(operand, collective.stages) for operand in (collective.a, collective.b))
+    for k_block in range(collective.k_blocks):
+        for number in range(collective.m_blocks):
+            m_block = number * collective.consumers + slot
+            yield Wgmma(
+                name=collective.instruction,
+                a=of_a[stage][m_block][k_block],
+                b=of_b[stage][0][k_block],
+                accumulate=not (begins and k_block == 0),
+                stage=stage,
+                k_tile=k_tile,
+                k_block=k_block,
+                m_block=m_block,
+            )
+
+
+def promotes(collective: Collective) -> bool:
+    """Return whether sums of 8-bit floats are moved to float32 registers after each k tile."""
+    kernel = collective.scenario.kernel
+    return collective.scenario.problem.dtype.ab in ("e4m3", "e5m2") and not kernel.fast_accumulation
+
+
+def releases(place: Place, index: int) -> Op:
+    """Return the arrivals by which a consumer warpgroup releases a stage."""
+    targets = release_targets(place.cta, place.cluster, place.rank)
+    return Arrive(Mbarrier("mainloop.empty", index), targets, WARPGROUP)
+
+
+def mainloop(
+    collective: Collective, place: Place, unit: WorkUnit, slot: int, state: PipelineState, *, tried: bool = True
+) -> Iterator[Op]:
+    """
+    Yield the main loop of a warpgroup for one tile, up to its tail.
+
+    Args:
+        collective: The kernel.
+        place: The CTA in its cluster.
+        unit: The tile and its k tiles.
+        slot: Which of the warpgroups that share the tile.
+        state: The first stage.
+        tried: Whether a wait begins with try_wait.
+    """
+    before = state
+    for number, k_tile in enumerate(k_tiles_of(unit)):
+        yield Wait(Mbarrier("mainloop.full", state.index), state.phase, tried)
+        yield WGMMA_FENCE
+        anew = number == 0 or promotes(collective)
+        yield from multiplied(collective, slot, k_tile, state.index, begins=anew)
+        yield WGMMA_COMMIT
+        if number >= GROUPS_IN_FLIGHT:
+            yield WgmmaWait(GROUPS_IN_FLIGHT)
+        if promotes(collective):
+            yield WgmmaWait(0)
+            yield Promote()
+        if number >= GROUPS_IN_FLIGHT:
+            yield releases(place, before.index)
+            before = before.advance()
+        state = state.advance()
+
+
+def tail(place: Place, unit: WorkUnit, state: PipelineState) -> Iterator[Op]:
+    """Yield the end of a main loop that began with ``state``: all wgmma are awaited, and the last stages released."""
+    yield WgmmaWait(0)
+    held = min(GROUPS_IN_FLIGHT, unit.k_tiles)
+    state = state.advance(unit.k_tiles - held)
+    for _ in range(held):
+        yield releases(place, state.index)
+        state = state.advance()
