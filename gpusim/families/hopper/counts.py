@@ -55,41 +55,54 @@ class HopperCounts:
         return self.load_sectors * SECTOR_BYTES
 
 
-def tile_sectors(extents: tuple[int, int, int], element_bytes: int, tile: tuple[int, int], box: int) -> IntArray:
+def tile_sectors(
+    extents: tuple[int, int, int], element_bytes: int, tile: tuple[int, int], box: int, *, filled: bool
+) -> IntArray:
     """
-    Return the sectors that TMA touches for each tile of a tensor. Shape [batch, tiles of rows, tiles of columns].
+    Return the sectors that TMA moves for each tile of a tensor. Shape [batch, tiles of rows, tiles of columns].
 
-    A row of a box touches each sector in which it has a byte inside the tensor. Rows outside have none.
+    A row of a box has each sector in which it has a byte inside the tensor. A load brings the bytes outside the tensor
+    as zeros, in sectors of their own.
 
     Args:
         extents: Contiguous elements, rows, and batches of the tensor, which is packed.
         element_bytes: Bytes of an element.
         tile: Contiguous elements and rows of a tile.
         box: Contiguous elements of a box.
+        filled: Whether bytes outside the tensor are filled, as in loads.
     """
     width, height, batches = extents
     pitch, across, down = width * element_bytes, -(-width // tile[0]), -(-height // tile[1])
     first = np.arange(0, across * tile[0], box, dtype=np.int64) * element_bytes
     end = np.minimum(first + box * element_bytes, pitch)
-    row = np.arange(batches * height, dtype=np.int64)[:, np.newaxis] * pitch
-    touched = np.where(end > first, (row + end - 1) // SECTOR_BYTES - (row + first) // SECTOR_BYTES + 1, 0)
-    by_column = touched.reshape(batches, height, across, -1).sum(axis=3)
-    found: IntArray = np.add.reduceat(by_column, np.arange(down) * tile[1], axis=1)
+    rows = np.arange(down * tile[1], dtype=np.int64)
+    row = (np.arange(batches, dtype=np.int64)[:, np.newaxis] * height + rows)[..., np.newaxis] * pitch
+    inside = (rows < height)[:, np.newaxis] & (end > first)
+    touched = np.where(inside, (row + end - 1) // SECTOR_BYTES - (row + first) // SECTOR_BYTES + 1, 0)
+    if filled:
+        outside = box * element_bytes - np.where(inside, end - first, 0)
+        touched += -(-outside // SECTOR_BYTES)
+    found: IntArray = touched.reshape(batches, down, tile[1], across, -1).sum(axis=(2, 4))
     return found
+
+
+def _box_width(kernel: Collective, operand: SharedOperand) -> int:
+    """Return the contiguous elements of a box: an atom's, but no more than a slice along M or N has."""
+    if operand.k_contiguous:
+        return operand.atom_elements
+    along_m, along_n = kernel.scenario.kernel.cluster
+    return min(operand.atom_elements, operand.slice_rows(along_n if operand.side == "a" else along_m))
 
 
 def _operand_sectors(kernel: Collective, operand: SharedOperand) -> IntArray:
     """Return the sectors of an operand's tiles, indexed [batch, tile along M or N, k tile]."""
-    problem, bytes_ = kernel.scenario.problem, operand.bits // 8
+    problem, bytes_, box = kernel.scenario.problem, operand.bits // 8, _box_width(kernel, operand)
     rows = problem.m if operand.side == "a" else problem.n
-    box = operand.atom_elements
     if operand.k_contiguous:
-        return tile_sectors((problem.k, rows, problem.l), bytes_, (operand.depth, operand.rows), box)
-    # As where a cluster slices the tile, a box is no wider than a slice.
-    along_m, along_n = kernel.scenario.kernel.cluster
-    box = min(box, operand.slice_rows(along_n if operand.side == "a" else along_m))
-    found = tile_sectors((rows, problem.k, problem.l), bytes_, (operand.rows, operand.depth), box)
-    return found.transpose(0, 2, 1)
+        extents, tile = (problem.k, rows, problem.l), (operand.depth, operand.rows)
+        return tile_sectors(extents, bytes_, tile, box, filled=True)
+    extents, tile = (rows, problem.k, problem.l), (operand.rows, operand.depth)
+    return tile_sectors(extents, bytes_, tile, box, filled=True).transpose(0, 2, 1)
 
 
 def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
@@ -107,7 +120,9 @@ def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
     wgmma = k_tiles * kernel.k_blocks * kernel.m_blocks * kernel.consumers * _WARPS
     sectors, multicast, loads = 0, 0, 0
     for operand, tiles, sharers in ((kernel.a, columns["m"], along_n), (kernel.b, columns["n"], along_m)):
-        own = _sum_over_k(_operand_sectors(kernel, operand), columns, tiles)
+        row_bytes = _box_width(kernel, operand) * operand.bits // 8
+        padding = operand.stage_bytes // row_bytes * -(-row_bytes // SECTOR_BYTES)
+        own = _sum_over_k(_operand_sectors(kernel, operand), columns, tiles, padding)
         sectors += own
         multicast += own if sharers > 1 else 0
         slice_rows = operand.slice_rows(sharers)
@@ -117,7 +132,7 @@ def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
     if kernel.epilogue is not None:
         epilogue, problem, bytes_ = kernel.epilogue, scenario.problem, kernel.epilogue.bits // 8
         extents, tile = (problem.n, problem.m, problem.l), (scenario.kernel.tile[1], scenario.kernel.tile[0])
-        output = tile_sectors(extents, bytes_, tile, epilogue.tile[1])
+        output = tile_sectors(extents, bytes_, tile, epilogue.tile[1], filled=False)
         last = columns["epilogue"] > 0
         inside = last & (columns["m"] < output.shape[1]) & (columns["n"] < output.shape[2])
         stores = int(output[columns["l"][inside], columns["m"][inside], columns["n"][inside]].sum())
@@ -126,7 +141,11 @@ def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
             instructions = epilogue.tile[1] // 16 * kernel.consumers * _WARPS
             staged = subtiles * instructions * _STMATRIX_WAVEFRONTS
         if scenario.loads_c:
-            sectors, loads = sectors + stores, loads + subtiles
+            source = tile_sectors(extents, bytes_, tile, epilogue.tile[1], filled=True)
+            whole = scenario.kernel.tile[0] * scenario.kernel.tile[1] * bytes_ // SECTOR_BYTES
+            read = source[columns["l"][inside], columns["m"][inside], columns["n"][inside]].sum()
+            sectors += int(read) + int((last & ~inside).sum()) * whole
+            loads += subtiles
     wavefronts = _A_WAVEFRONTS + scenario.kernel.tile[1] // _COLUMNS_OF_WAVEFRONT
     return HopperCounts(
         wgmma=wgmma,
@@ -140,11 +159,18 @@ def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
     )
 
 
-def _sum_over_k(sectors: IntArray, columns: dict[str, IntArray], tiles: IntArray) -> int:
-    """Return the sectors of an operand over all work units; a cluster's padding has none."""
+def _sum_over_k(sectors: IntArray, columns: dict[str, IntArray], tiles: IntArray, padding: int) -> int:
+    """
+    Return the sectors of an operand over all work units.
+
+    Args:
+        sectors: Sectors of its tiles, indexed [batch, tile along M or N, k tile].
+        columns: The work units' columns.
+        tiles: The tile of each unit along M or N.
+        padding: Sectors of a k tile of a cluster's padding, which lies outside the tensor.
+    """
     up_to = np.concatenate([np.zeros((*sectors.shape[:2], 1), np.int64), sectors.cumsum(axis=2)], axis=2)
     inside = tiles < sectors.shape[1]
-    batch, tile = columns["l"][inside], tiles[inside]
-    first = np.minimum(columns["first_k_tile"][inside], sectors.shape[2])
-    end = np.minimum(first + columns["k_tiles"][inside], sectors.shape[2])
-    return int((up_to[batch, tile, end] - up_to[batch, tile, first]).sum())
+    batch, tile, first = columns["l"][inside], tiles[inside], columns["first_k_tile"][inside]
+    own = up_to[batch, tile, first + columns["k_tiles"][inside]] - up_to[batch, tile, first]
+    return int(own.sum()) + int(columns["k_tiles"][~inside].sum()) * padding
