@@ -12,6 +12,7 @@ from gpusim.families.family import Family
 from gpusim.families.gemm.family import GEMM
 from gpusim.families.hopper.family import HOPPER
 from gpusim.scenario import read
+from gpusim.scenario.cutlass3_name import PREFIX_3X, parse_3x_name
 from gpusim.scenario.cutlass_name import parse_name
 from gpusim.scenario.gemm import GemmScenario
 from gpusim.scenario.models import Scenario
@@ -81,6 +82,13 @@ def named_scenario(name: str, overrides: Iterable[str] = ()) -> GemmScenario:
     data = parse_name(name)
     data["kernel"]["code"] = "cutlass"
     return _gemm(read.overridden(data, name, overrides, Path(), name))
+
+
+def any_named_scenario(name: str, overrides: Iterable[str] = ()) -> Scenario:
+    """Return the scenario of a kernel of CUTLASS 2.x or 3.x by its name; the rest is as in ``named_scenario``."""
+    if not name.startswith(PREFIX_3X):
+        return named_scenario(name, overrides)
+    return read.parse(read.overridden(parse_3x_name(name), name, overrides, Path(), name), kinds())
 
 
 def parse_scenario(data: Mapping[str, Any], where: str) -> Scenario:

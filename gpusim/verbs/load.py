@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from gpusim.arguments import overrides_of, refusal
-from gpusim.families.registry import load_scenario, named_scenario, scenario_of
+from gpusim.families.registry import any_named_scenario, load_scenario, scenario_of
 from gpusim.scenario.catalogue import find_scenario
 from gpusim.scenario.cutlass_name import PREFIX
 from gpusim.scenario.models import Scenario, is_scenario
@@ -33,7 +33,7 @@ def load(source: ScenarioSource, overrides: Iterable[str] = ()) -> Scenario:
     if isinstance(source, str | Path):
         text = str(source)
         if is_kernel_name(text):
-            return named_scenario(text, settings)
+            return any_named_scenario(text, settings)
         return load_scenario(find_scenario(text), settings)
     if isinstance(source, Mapping):
         return scenario_of(source, settings)
