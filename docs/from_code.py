@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import gpusim
 from gpusim.cli import COMMANDS, main
-from gpusim.families.registry import kinds
+from gpusim.families import registry
 from gpusim.machine.keys import FigureKey, figure_keys
 from gpusim.results import kernel_result, result
 from gpusim.scenario.keys import ScenarioKey, shared_keys
@@ -86,7 +86,7 @@ def shipped_scenarios() -> str:
 def scenario_keys() -> str:
     """Return tables of the keys of scenarios: those of several kinds once, then those of each."""
     sections = []
-    for names, keys in shared_keys({kind.name: kind.listed() for kind in kinds()}).items():
+    for names, keys in shared_keys(registry.scenario_keys()).items():
         rows = ((f"`{key.key}`", _code(key.values), _default(key), key.meaning) for key in keys)
         sections.append(f"### {', '.join(names)}\n\n{_table(('key', 'value', 'default', 'meaning'), rows)}")
     return "\n\n".join(sections)

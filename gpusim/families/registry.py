@@ -15,9 +15,10 @@ from gpusim.scenario import read
 from gpusim.scenario.cutlass3_name import PREFIX_3X, parse_3x_name
 from gpusim.scenario.cutlass_name import parse_name
 from gpusim.scenario.gemm import GemmScenario
+from gpusim.scenario.keys import ScenarioKey
 from gpusim.scenario.models import Scenario
-from gpusim.scenario.own_kernel import KernelQuestion, own_question
-from gpusim.scenario.read import Kind, Text
+from gpusim.scenario.own_kernel import OWN_KEYS, KernelQuestion, own_question
+from gpusim.scenario.read import OWN_KIND, Kind, Text
 from gpusim.scenario.text import Origin
 
 FAMILIES: Final[tuple[Family, ...]] = (
@@ -130,6 +131,11 @@ def _gemm(text: Text) -> GemmScenario:
     own = tuple(kind for kind in kinds() if kind.scenario is GemmScenario)
     others = [kind.name for kind in kinds() if kind not in own]  # a list: what stands there may be unhashable
     return cast("GemmScenario", read.parse(text, own, " for this command" if text.kind in others else ""))
+
+
+def scenario_keys() -> dict[str, tuple[ScenarioKey, ...]]:
+    """Return the keys of scenarios by kind, those of a kernel of the user's own last."""
+    return {**{kind.name: kind.listed() for kind in kinds()}, OWN_KIND: OWN_KEYS}
 
 
 def scenario_schema() -> dict[str, Any]:

@@ -11,14 +11,33 @@ from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput, nearest
 from gpusim.results.provenance import digest
+from gpusim.scenario.keys import ScenarioKey
+from gpusim.scenario.models import MACHINE_TEXT
 from gpusim.scenario.read import OWN_KIND, Text, machine_of
 from gpusim.scenario.text import Origin, bare_or_quoted, quoted
 
-OWN_KEYS: Final = ("kind", "machine", "file", "entry", "grid", "block", "shared_bytes", "arguments", "defines")
-"""Keys of such a scenario."""
-
 KERNEL_SUFFIXES: Final = (".cu", ".ptx", ".cubin")
 """Endings of the files of kernels."""
+
+_EXTENTS: Final = "one to three integers of at least 1"
+
+OWN_KEYS: Final = tuple(
+    ScenarioKey(*row)
+    for row in (
+        ("kind", f'"{OWN_KIND}"', "", False, "Kind of the scenario; may be left out if a file is given."),
+        ("machine", "string", "", True, MACHINE_TEXT),
+        ("file", f"a file that ends in {', '.join(KERNEL_SUFFIXES)}", "", True, "The kernel's file."),
+        ("entry", "string", '""', False, "Name of the kernel; may be left out if the file has one."),
+        ("grid", _EXTENTS, "", True, "CTAs of the grid along x, y and z."),
+        ("block", _EXTENTS, "", True, "Threads of a CTA along x, y and z."),
+        ("shared_bytes", "integer, at least 0", "0", False, "Dynamic shared memory of a CTA."),
+        ("arguments", "a table of numbers and text", "", False, "Arguments by name, in the kernel's order."),
+        ("defines", "a table of numbers and text", "", False, "Macros of a source by name."),
+    )
+)
+"""Keys of such a scenario."""
+
+_NAMES: Final = tuple(key.key for key in OWN_KEYS)
 
 OwnValue: TypeAlias = str | int | float
 """An argument or a macro as it is written."""
@@ -86,9 +105,9 @@ def own_question(text: Text) -> KernelQuestion:
     data, origin = text.data, text.origin
     origin.require(data["kind"] == OWN_KIND, "kind", f'"{OWN_KIND}", or left out', data["kind"])
     for key in data:
-        if key not in OWN_KEYS:
-            near = nearest(str(key), OWN_KEYS)
-            hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(OWN_KEYS)}"
+        if key not in _NAMES:
+            near = nearest(str(key), _NAMES)
+            hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(_NAMES)}"
             raise BadInput(f"unknown key {quoted(str(key))}, {hint} ({origin.at(bare_or_quoted(str(key)))})")
     name, entry, shared = data.get("file"), data.get("entry", ""), data.get("shared_bytes", 0)
     is_file = isinstance(name, str) and name.endswith(KERNEL_SUFFIXES) and "\0" not in name
@@ -127,7 +146,7 @@ def _extents(key: str, data: Mapping[str, Any], origin: Origin) -> tuple[int, ..
     given = data.get(key)
     extents = given if isinstance(given, list | tuple) else [given]
     good = all(isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in extents)
-    origin.require(good and 1 <= len(extents) <= 3, key, "one to three integers of at least 1", given)
+    origin.require(good and 1 <= len(extents) <= 3, key, _EXTENTS, given)
     return tuple(extents)
 
 

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any
 
 from gpusim.errors import BadInput, nearest
-from gpusim.families.registry import kinds
+from gpusim.families.registry import scenario_keys
 from gpusim.machine.keys import FigureKey, figure_key, figure_keys
 from gpusim.scenario.keys import ScenarioKey, shared_keys
 
@@ -56,7 +56,7 @@ def keys_report(what: str | None) -> KeysReport:
     """
     scenarios, figures = _scenario_keys(what), _machine_keys(what)
     if not scenarios and not figures:
-        names = [kind.name for kind in kinds()]
+        names = list(scenario_keys())
         near = nearest(str(what), [*names, *_all_keys()])
         hint = f'did you mean "{near}"?' if near else f"kinds: {', '.join(names)}"
         raise BadInput(f"keys are of a kind of problem, of a table or of {_MACHINE}, got {str(what)!r}, {hint}")
@@ -65,11 +65,13 @@ def keys_report(what: str | None) -> KeysReport:
 
 def _scenario_keys(what: str | None) -> dict[str, tuple[ScenarioKey, ...]]:
     """Return keys by kind: all keys, or those of one kind, or those with a name or in a table."""
-    every = {kind.name: kind.listed() for kind in kinds()}
-    if what is None or what in every:
-        return every if what is None else {what: every[what]}
+    every = scenario_keys()
+    if what is None:
+        return every
     found = {kind: tuple(key for key in keys if _is_in(key.key, what)) for kind, keys in every.items()}
-    return {kind: keys for kind, keys in found.items() if keys}
+    # "kernel" is a kind and a table.
+    own = {what: every[what]} if what in every else {}
+    return own | {kind: keys for kind, keys in found.items() if keys}
 
 
 def _machine_keys(what: str | None) -> tuple[FigureKey, ...]:
@@ -82,8 +84,8 @@ def _machine_keys(what: str | None) -> tuple[FigureKey, ...]:
 
 
 def _all_keys() -> Iterator[str]:
-    for kind in kinds():
-        yield from (key.key for key in kind.listed())
+    for keys in scenario_keys().values():
+        yield from (key.key for key in keys)
     yield from (f"{_MACHINE}.{key}" for key in figure_keys())
 
 

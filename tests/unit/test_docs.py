@@ -184,8 +184,8 @@ def named_files(text):
 
 
 def is_stage(name):
-    """Whether every family that extends no other has a file of this name."""
-    return all((ROOT / family.folder.replace(".", "/") / name).is_file() for family in FAMILIES if not family.extends)
+    """Whether several families have a file of this name."""
+    return sum((ROOT / family.folder.replace(".", "/") / name).is_file() for family in FAMILIES) > 1
 
 
 def is_there(name, page):

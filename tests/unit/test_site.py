@@ -14,7 +14,7 @@ import pytest
 
 import gpusim
 from gpusim.cli import COMMANDS
-from gpusim.families.registry import kinds
+from gpusim.families.registry import scenario_keys
 from gpusim.machine.keys import figure_keys
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,14 +68,14 @@ def test_the_page_of_keys_has_every_key_of_every_kind_and_of_machine_files():
     scenarios, machine = PAGES["keys.md"].split("\n## Machine files\n")
     sections = dict(re.findall(r"^### (.+)\n\n((?:\|.*\n)+)", scenarios, flags=re.MULTILINE))
 
-    for kind in kinds():
+    for kind, keys in scenario_keys().items():
         listed = [
             key
             for names, rows in sections.items()
-            if kind.name in names.split(", ")
+            if kind in names.split(", ")
             for key in re.findall(r"^\| `([\w.]+)` \|", rows, flags=re.MULTILINE)
         ]
-        assert sorted(listed) == sorted(key.key for key in kind.listed())
+        assert sorted(listed) == sorted(key.key for key in keys)
     assert re.findall(r"^\| `([\w.]+)` \|", machine, flags=re.MULTILINE) == list(figure_keys())
 
 

@@ -1,5 +1,6 @@
 """
-sm_90 GEMMs with TMA, mbarriers and wgmma, as CUTLASS 3.x schedules them.
+GEMM of sm_90 with TMA, mbarriers and wgmma: what each role of a CTA does, as CUTLASS 3.x schedules it.
 
-``problem`` has the scenario, ``collective`` what CUTLASS chooses for it, ``roles`` what the warps of a CTA do.
+The interface is ``family.HOPPER`` and the modules with a stage's name (``streams``, ``verify``, ``words``). ``problem``
+has the scenario, ``collective`` what CUTLASS chooses for it. It never knows how long anything takes.
 """
