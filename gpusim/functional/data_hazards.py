@@ -4,7 +4,23 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 DataHazardName: TypeAlias = Literal[
-    "stale_data_consumed", "overwrite_while_read", "illegal_global_access", "output_not_written_once"
+    "stale_data_consumed",
+    "overwrite_while_read",
+    "illegal_global_access",
+    "output_not_written_once",
+    "deadlock",
+    "overwrite",
+    "unfilled",
+    "phase",
+    "bytes",
+    "arrivals",
+    "proxy",
+    "store_overwrite",
+    "tile_twice",
+    "tile_missing",
+    "accumulators_in_flight",
+    "fence",
+    "cta_ended",
 ]
 
 
@@ -18,6 +34,15 @@ class DataHazard:
             had written. ``overwrite_while_read``: a stage was written while another warp may still read it.
             ``illegal_global_access``: a valid predicate on an address outside the tensor, or a misaligned one.
             ``output_not_written_once``: an output element was stored never, or more than once by one slice.
+            Kernels with TMA and wgmma have these. ``deadlock``: no role can go on. ``overwrite``: shared memory is
+            written that a wgmma or a thread may still read. ``unfilled``: it is read before TMA has brought what
+            belongs there. ``phase``: a wait for a parity of an mbarrier may come a round too early or too late.
+            ``bytes``: a phase of an mbarrier expects other bytes than TMA brings. ``arrivals``: more arrivals come than
+            it takes. ``proxy``: TMA reads or writes what threads have accessed, without
+            fence.proxy.async and a barrier between. ``store_overwrite``: threads write what a TMA store may still read.
+            ``tile_twice``, ``tile_missing``: an output tile is not stored once. ``accumulators_in_flight``: they are
+            read before their wgmma are complete. ``fence``: a wgmma without wgmma.fence behind other accesses to its
+            accumulators. ``cta_ended``: a CTA ends while its shared memory is still used.
         message: One sentence for the user.
         k_tile: k tile consumed, or fetch that writes; -1 in the epilogue.
         k_group: k group of the mma; -1 for a whole stage.

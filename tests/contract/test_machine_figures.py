@@ -123,7 +123,16 @@ PROBLEMS = {
 }
 """Small problems; one that is a name is shipped, with its compiled stream."""
 
-OWN = ("saxpy", "scatter", "atomic_max_float", "histogram_global", "atomic_kinds", "constant_table", "dgemm", "named_barriers")
+OWN = (
+    "saxpy",
+    "scatter",
+    "atomic_max_float",
+    "histogram_global",
+    "atomic_kinds",
+    "constant_table",
+    "dgemm",
+    "named_barriers",
+)
 """Own kernels, whose small launches are problems, too."""
 
 SMALL_L2 = {"stores": {"l2.bytes": 1 << 20}}

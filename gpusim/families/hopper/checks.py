@@ -107,7 +107,7 @@ def _check_tile(scenario: HopperScenario, origin: Origin) -> None:
 
 
 def _check_cluster(scenario: HopperScenario, machine: Machine, origin: Origin) -> None:
-    cluster, (m, n, _) = scenario.kernel.cluster, scenario.kernel.tile
+    cluster, (m, n, k) = scenario.kernel.cluster, scenario.kernel.tile
     rule = f"two powers of two whose product is at most {_MOST_CLUSTER}"
     allowed = all(one in _CLUSTERS for one in cluster) and prod(cluster) <= _MOST_CLUSTER
     origin.require(allowed, "kernel.cluster", rule, list(cluster))
@@ -116,9 +116,9 @@ def _check_cluster(scenario: HopperScenario, machine: Machine, origin: Origin) -
     for along_k, extent, slices, name in zip(
         scenario.problem.k_contiguous, (m, n), reversed(cluster), "MN", strict=True
     ):
-        least = _STEP if along_k else VECTOR_BITS * 4 // scenario.operand_bits
-        rule = f"one whose slices of the tile along {name} are multiples of {least}"
-        origin.require(extent % (slices * least) == 0, "kernel.cluster", rule, list(cluster))
+        cut, axis = (extent, name) if along_k else (k, "K")
+        rule = f"one whose slices of the tile along {axis} are multiples of {_STEP}"
+        origin.require(cut % (slices * _STEP) == 0, "kernel.cluster", rule, list(cluster))
 
 
 def _check_tensors(scenario: HopperScenario, origin: Origin) -> None:
@@ -144,8 +144,12 @@ def _check_scales(scenario: HopperScenario, origin: Origin) -> None:
 
 def _check_stages(scenario: HopperScenario, origin: Origin) -> None:
     kernel = collective_of(scenario)
-    rule = f"a tile of which two stages fit beside the epilogue in {shown(CTA_SHARED_BYTES)} bytes"
-    origin.require(kernel.stages > 1, "kernel.tile", rule, list(scenario.kernel.tile))
+    least = 3 if scenario.kernel.schedule == "non_specialized" else 2
+    if scenario.kernel.stages == "auto":
+        rule = f"a tile of which {least} stages fit beside the epilogue in {shown(CTA_SHARED_BYTES)} bytes"
+        origin.require(kernel.stages >= least, "kernel.tile", rule, list(scenario.kernel.tile))
+    rule = f"at least {least} for {scenario.kernel.schedule}"
+    origin.require(kernel.stages >= least, "kernel.stages", rule, kernel.stages)
     rule = f"so few that the kernel takes at most {CTA_SHARED_BYTES} bytes of shared memory, not {kernel.shared_bytes}"
     origin.require(kernel.shared_bytes <= CTA_SHARED_BYTES, "kernel.stages", rule, kernel.stages)
 

@@ -67,9 +67,13 @@ class SharedOperand:
         """Contiguous elements of an atom."""
         return self.swizzle * 8 // self.bits
 
-    def slice_rows(self, slices: int) -> int:
-        """Return the extent along M or N of one of the slices that a cluster's CTAs load."""
-        return self.rows // slices
+    def box(self, slices: int) -> tuple[int, int]:
+        """
+        Return the extents of a box of one of the slices that a cluster's CTAs load, the contiguous one first.
+
+        A slice cuts each box along its other extent: M or N if K is contiguous, else K.
+        """
+        return self.atom_elements, (self.rows if self.k_contiguous else self.depth) // slices
 
 
 @dataclass(frozen=True, slots=True)

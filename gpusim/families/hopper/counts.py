@@ -86,17 +86,9 @@ def tile_sectors(
     return found
 
 
-def _box_width(kernel: Collective, operand: SharedOperand) -> int:
-    """Return the contiguous elements of a box: an atom's, but no more than a slice along M or N has."""
-    if operand.k_contiguous:
-        return operand.atom_elements
-    along_m, along_n = kernel.scenario.kernel.cluster
-    return min(operand.atom_elements, operand.slice_rows(along_n if operand.side == "a" else along_m))
-
-
 def _operand_sectors(kernel: Collective, operand: SharedOperand) -> IntArray:
     """Return the sectors of an operand's tiles, indexed [batch, tile along M or N, k tile]."""
-    problem, bytes_, box = kernel.scenario.problem, operand.bits // 8, _box_width(kernel, operand)
+    problem, bytes_, box = kernel.scenario.problem, operand.bits // 8, operand.atom_elements
     rows = problem.m if operand.side == "a" else problem.n
     if operand.k_contiguous:
         extents, tile = (problem.k, rows, problem.l), (operand.depth, operand.rows)
@@ -120,14 +112,13 @@ def grid_counts(scenario: HopperScenario, sms: int) -> HopperCounts:
     wgmma = k_tiles * kernel.k_blocks * kernel.m_blocks * kernel.consumers * _WARPS
     sectors, multicast, loads = 0, 0, 0
     for operand, tiles, sharers in ((kernel.a, columns["m"], along_n), (kernel.b, columns["n"], along_m)):
-        row_bytes = _box_width(kernel, operand) * operand.bits // 8
+        row_bytes = operand.swizzle
         padding = operand.stage_bytes // row_bytes * -(-row_bytes // SECTOR_BYTES)
         own = _sum_over_k(_operand_sectors(kernel, operand), columns, tiles, padding)
         sectors += own
         multicast += own if sharers > 1 else 0
-        slice_rows = operand.slice_rows(sharers)
-        across = operand.depth if operand.k_contiguous else slice_rows
-        loads += k_tiles * -(-across // operand.atom_elements)
+        across = operand.depth if operand.k_contiguous else operand.rows
+        loads += k_tiles * across // operand.atom_elements
     stores, staged, subtiles = 0, 0, 0
     if kernel.epilogue is not None:
         epilogue, problem, bytes_ = kernel.epilogue, scenario.problem, kernel.epilogue.bits // 8

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpusim.families.hopper.collective import Collective, Epilogue
 from gpusim.families.hopper.ops import (
@@ -59,6 +60,7 @@ def first_state(epilogue: Epilogue) -> EpilogueState:
     return EpilogueState(start, start)
 
 
+@lru_cache(maxsize=256)
 def matrix_addresses(epilogue: Epilogue, base: int, slot: int) -> tuple[tuple[int, ...], ...]:
     """
     Return the addresses of the matrix instructions of a subtile, indexed [thread of the warpgroup][instruction].

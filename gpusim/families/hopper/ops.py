@@ -57,6 +57,7 @@ class BeginTile(Op):
 FENCE_BARRIER_INIT: Final = Plain("fence_barrier_init")
 SYNC_THREADS: Final = Plain("__syncthreads")
 CLUSTER_ARRIVE: Final = Plain("cluster_arrive_relaxed")
+CLUSTER_ARRIVE_ORDERED: Final = Plain("cluster_arrive")
 CLUSTER_WAIT: Final = Plain("cluster_wait")
 WGMMA_FENCE: Final = Plain("wgmma_fence")
 WGMMA_COMMIT: Final = Plain("wgmma_commit_group")

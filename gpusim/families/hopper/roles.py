@@ -7,6 +7,8 @@ from gpusim.families.hopper.collective import Collective
 from gpusim.families.hopper.consumer import mainloop, multiplied, releases, tail
 from gpusim.families.hopper.epilogue import epilogue_of_tile, first_state, store_tail
 from gpusim.families.hopper.ops import (
+    CLUSTER_ARRIVE_ORDERED,
+    CLUSTER_WAIT,
     SYNC_THREADS,
     WGMMA_COMMIT,
     WGMMA_FENCE,
@@ -180,3 +182,7 @@ def _loads_and_multiplies(collective: Collective, place: Place, unit: WorkUnit) 
                 filled = filled.advance()
         state = state.advance()
     yield WgmmaWait(0)
+    if collective.cluster_size > 1:
+        # No CTA may end while others arrive at its mbarriers.
+        yield CLUSTER_ARRIVE_ORDERED
+        yield CLUSTER_WAIT

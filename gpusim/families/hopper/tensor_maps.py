@@ -42,8 +42,7 @@ def tensor_maps(scenario: HopperScenario) -> list[tuple[int, ...]]:
 
 def _operand(operand: SharedOperand, rows: int, depth: int, batches: int, slices: int) -> tuple[int, ...]:
     extents = (depth, rows, batches) if operand.k_contiguous else (rows, depth, batches)
-    width, sliced = operand.atom_elements, operand.slice_rows(slices)
-    box = (width, sliced, 1) if operand.k_contiguous else (min(width, sliced), operand.depth, 1)
+    box = (*operand.box(slices), 1)
     strides = _strides(extents, operand.bits)
     return (_UNSIGNED[operand.bits], *extents, *strides, *box, _SWIZZLES[operand.swizzle], _PROMOTION)
 

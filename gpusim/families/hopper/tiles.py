@@ -59,21 +59,17 @@ def boxes(operand: SharedOperand, slices: int, number: int) -> Iterator[Box]:
     """
     Yield the boxes of one slice of an operand's k tile, in the order of the loads.
 
-    A box is one atom wide along the contiguous extent.
+    A box is one atom wide along the contiguous extent, and a slice of the tile along the other.
 
     Args:
         operand: The operand.
-        slices: Slices along M or N, one for each CTA that shares the tile.
+        slices: Slices, one for each CTA that shares the tile.
         number: The slice.
     """
-    width, rows = operand.atom_elements, operand.slice_rows(slices)
-    first = number * rows
-    if operand.k_contiguous:
-        for column in range(0, operand.depth, width):
-            offset = (column * operand.rows + first * width) * operand.bits // 8
-            yield Box(first, column, (width, rows, 1), offset, width * rows * operand.bits // 8)
-        return
-    width = min(width, rows)
-    for row in range(first, first + rows, width):
-        offset = row * operand.depth * operand.bits // 8
-        yield Box(row, 0, (width, operand.depth, 1), offset, width * operand.depth * operand.bits // 8)
+    width, height = operand.box(slices)
+    first, size = number * height, width * height * operand.bits // 8
+    contiguous, other = (operand.depth, operand.rows) if operand.k_contiguous else (operand.rows, operand.depth)
+    for place in range(0, contiguous, width):
+        offset = (place * other + first * width) * operand.bits // 8
+        row, column = (first, place) if operand.k_contiguous else (place, first)
+        yield Box(row, column, (width, height, 1), offset, size)
