@@ -5,11 +5,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.lab.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.lab.calibrate.derive import Derived, derive
+from gpusim.lab.calibrate.hopper import barriers, beside, box_stores, boxes, merged, multicast, pitches, queue
 from gpusim.lab.calibrate.own import atomics, fences, opcodes, partial, repeats, residents, scattered, spaces
 from gpusim.lab.calibrate.runner import Device, MeasuredRow, say, write_rows
 from gpusim.machine.figure import printed_value
@@ -107,8 +108,24 @@ BENCHMARKS: dict[str, _Measure] = {
     "fences": fences.measure_fences,
     "repeats": repeats.measure_repeats,
     "residents": residents.measure_residents,
+    "tma_boxes": boxes.measure_tma_boxes,
+    "tma_pitch": pitches.measure_tma_pitch,
+    "tma_merge": merged.measure_tma_merge,
+    "tma_multicast": multicast.measure_tma_multicast,
+    "tma_stores": box_stores.measure_tma_stores,
+    "wgmma_queue": queue.measure_wgmma_queue,
+    "wgmma_loads": beside.measure_wgmma_loads,
+    "mbarriers": barriers.measure_mbarriers,
 }
 """Benchmarks by the name of their CSV file."""
+
+SM_90_BENCHMARKS: Final = (
+    *("tma_boxes", "tma_pitch", "tma_merge", "tma_multicast", "tma_stores"),
+    *("wgmma_queue", "wgmma_loads", "mbarriers"),
+)
+"""Benchmarks of what only compute capability 9.0 has. Other GPUs run them only where they are asked for."""
+
+_SM_90: Final = "90"
 
 
 def calibrate(
@@ -127,7 +144,7 @@ def calibrate(
     Args:
         output_dir: Folder of the CSV files. It is created if absent; files of the same name are replaced.
         quick: Use fewer warps, strides and SMs. Every figure is still derived.
-        only: Names of the benchmarks to run; empty runs all.
+        only: Names of the benchmarks to run; empty runs all that the GPU has the instructions for.
         progress: Called with a line about each benchmark.
 
     Returns:
@@ -145,7 +162,7 @@ def calibrate(
         raise CannotRun(f"{output_dir}: cannot be created ({error.strerror})") from error
     failures = []
     for name, measure in BENCHMARKS.items():
-        if only and name not in only:
+        if name not in only if only else name in SM_90_BENCHMARKS and device.capability != _SM_90:
             continue
         begin = time.monotonic()
         try:

@@ -337,8 +337,9 @@ def launch_plan(name: str, clocks_file: Path, *, quick: bool) -> None:
         places: dict[object, object] = {"clocks": clocks, "no clocks": np.uint64(0), "data": data, "flags": flags}
         places["words"] = words
         arguments = [places[value] if isinstance(value, str) else _scalar(value) for value in launch.arguments]
-        place = {"ctas": launch.ctas, "threads": launch.threads, "shared": launch.shared}
-        device.launch(launch.source, launch.kernel, arguments, **place)
+        device.launch(
+            launch.source, launch.kernel, arguments, ctas=launch.ctas, threads=launch.threads, shared=launch.shared
+        )
         written.append(device.cupy.asnumpy(clocks).tolist())
     clocks_file.write_text(json.dumps(written), encoding="utf-8")
 

@@ -14,7 +14,8 @@ import numpy as np
 
 import gpusim
 from gpusim.arrays import IntArray
-from gpusim.cuda.specialise import kernels_folder
+from gpusim.cuda.compiler import compile_cubin
+from gpusim.cuda.specialise import Specialisation, kernels_folder
 from gpusim.errors import CannotRun
 from gpusim.gpu.device import environment, import_cupy
 from gpusim.results.provenance import commit
@@ -65,20 +66,32 @@ class Device:
     Attributes:
         cupy: The CuPy module.
         sms: Number of SMs.
+        capability: Compute capability without its point, such as "90".
     """
 
     def __init__(self) -> None:
         self.cupy: Any = import_cupy()
         self.sms = int(self.cupy.cuda.Device().attributes["MultiProcessorCount"])
+        self.capability = str(self.cupy.cuda.Device().compute_capability)
         self._modules: dict[str, Any] = {}
 
-    def module(self, name: str) -> Any:
-        """Return the CuPy module of source ``<name>.cu``, compiled on first use."""
+    def module(self, name: str, architecture: str = "") -> Any:
+        """
+        Return the CuPy module of source ``<name>.cu``, compiled on first use.
+
+        Args:
+            name: Name of the source, without ".cu".
+            architecture: Target as in ``-arch``, such as "sm_90a"; empty is what CuPy compiles for on this GPU.
+        """
         if name not in self._modules:
             folder = kernels_folder() / "microbench"
-            source = (folder / f"{name}.cu").read_text(encoding="utf-8")
-            options = ("-std=c++17", f"-I{folder}")
-            self._modules[name] = self.cupy.RawModule(code=source, options=options, backend="nvrtc")
+            if architecture:
+                cubin = compile_cubin(microbench_source(name), architecture)
+                self._modules[name] = self.cupy.RawModule(path=str(cubin))
+            else:
+                source = (folder / f"{name}.cu").read_text(encoding="utf-8")
+                options = ("-std=c++17", f"-I{folder}")
+                self._modules[name] = self.cupy.RawModule(code=source, options=options, backend="nvrtc")
         return self._modules[name]
 
     def launch(
@@ -90,6 +103,7 @@ class Device:
         ctas: int = 1,
         threads: int = WARP,
         shared: int = 0,
+        architecture: str = "",
     ) -> None:
         """
         Launch one kernel.
@@ -101,8 +115,9 @@ class Device:
             ctas: Number of CTAs.
             threads: Threads of a CTA.
             shared: Dynamic shared memory of a CTA, bytes.
+            architecture: Target of the source, see ``module``.
         """
-        function = self.module(source).get_function(kernel)
+        function = self.module(source, architecture).get_function(kernel)
         if shared > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared
         function((ctas,), (threads,), tuple(arguments), shared_mem=shared)
@@ -166,6 +181,23 @@ class Device:
             "date": datetime.now(tz=UTC).isoformat(timespec="seconds"),
             "command": shlex.join([Path(sys.executable).name, *sys.orig_argv[1:]]),
         }
+
+
+def microbench_source(name: str) -> Specialisation:
+    """Return source ``<name>.cu`` of the microbenchmarks as something to compile; its launches are the benchmarks'."""
+    folder = kernels_folder() / "microbench"
+    return Specialisation(
+        entry=name,
+        build="plain",
+        options=("-std=c++17",),
+        grid=(1, 1, 1),
+        block_threads=WARP,
+        shared_bytes=0,
+        k_iterations=0,
+        semaphores=0,
+        source=folder / f"{name}.cu",
+        include=folder,
+    )
 
 
 def _longest(spans: IntArray) -> int:

@@ -15,6 +15,7 @@ from gpusim.gpu import ncu
 from gpusim.lab.calibrate import benchmarks as microbench
 from gpusim.lab.calibrate import profiled
 from gpusim.lab.calibrate.derive import derive
+from gpusim.lab.calibrate.hopper import tensor_maps
 from gpusim.lab.calibrate.runner import Device, write_rows
 from gpusim.machine import load
 
@@ -57,9 +58,9 @@ def fits(argument, parameter):
     """
     Return whether an argument has a parameter's type in C; a null pointer is passed as a 64-bit integer.
     """
-    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"} | {
-        np.void: "Parameters"
-    }
+    if type(argument) is np.void:  # a structure
+        return parameter[0].isupper()
+    types = {np.int32: "int", np.uint32: "u32", np.uint64: "u64", np.float32: "float", Array: "*", Buffer: "*"}
     null = type(argument) is np.uint64 and argument == 0
     return types[type(argument)] == parameter or (null and parameter == "*")
 
@@ -71,12 +72,13 @@ def parameter_types(source, kernel):
     """
     text = (kernels_folder() / "microbench" / f"{source}.cu").read_text().replace("\\\n", "")
     defined = {}
-    for found in re.finditer(r"__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?([\w#]+)\(([^)]*)\)", text):
+    for found in re.finditer(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s+)?([\w#]+)\(([^)]*)\)", text):
         parts = [r"\w+" if part.isupper() else part for part in found[1].split("##")]
         if re.fullmatch("".join(parts), kernel):
             spelt = sum(len(part) for part in parts if part.islower())
             defined[spelt] = [parameter.strip() for parameter in found[2].split(",") if parameter.strip()]
-    return ["*" if "*" in parameter else parameter.split()[0] for parameter in defined[max(defined)]]
+    parameters = [parameter.removeprefix("const __grid_constant__ ") for parameter in defined[max(defined)]]
+    return ["*" if "*" in parameter else parameter.split()[0] for parameter in parameters]
 
 
 class Event:
@@ -107,7 +109,8 @@ class DoubleDevice(Device):
         self.launches = []
         self.crosses = True
 
-    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0):  # noqa: C901, PLR0912 - a case a kernel
+    def launch(self, source, kernel, arguments, *, ctas=1, threads=32, shared=0, architecture=""):  # noqa: C901, PLR0912 - a case a kernel
+        assert architecture in {"", "sm_90a"}
         assert threads % 32 == 0
         assert threads <= 1024
         assert shared <= 227 * 1024
@@ -204,9 +207,20 @@ def counters(launch, metrics):
     return {metric: values.get(metric, 1) for metric in metrics}
 
 
+def no_map(boxes):
+    """
+    Stand in for the driver: a tensor map of zeros, of boxes that it would take.
+    """
+    assert boxes.pitch % 16 == 0
+    assert boxes.box_columns <= 256 >= boxes.box_rows
+    assert boxes.swizzle == 0 or boxes.box_columns * boxes.element <= boxes.swizzle
+    return np.zeros(1, dtype=[("words", np.uint64, 16)])[0]
+
+
 @pytest.fixture
 def device(monkeypatch):
     monkeypatch.setattr(ncu, "profile", profile)
+    monkeypatch.setattr(tensor_maps, "encode", no_map)
     return DoubleDevice()
 
 
@@ -218,6 +232,7 @@ def measured(tmp_path_factory):
     folder, device = tmp_path_factory.mktemp("measured"), DoubleDevice()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ncu, "profile", profile)
+        patch.setattr(tensor_maps, "encode", no_map)
         for name, measure in microbench.BENCHMARKS.items():
             write_rows(folder / f"{name}.csv", measure(device, quick=False), {"GPU": "double"})
     return folder
@@ -353,6 +368,33 @@ def test_a_plan_launches_its_kernels_in_order_and_keeps_their_clocks(tmp_path, m
     assert double.launches == [("fetch", "straight_1024")] * 2
     clocks = json.loads((tmp_path / "clocks.json").read_text(encoding="utf-8"))
     assert clocks == [[[1, 0, 1 + SPAN]], [[1, 0, 1 + SPAN]] * SMS]
+
+
+@pytest.mark.parametrize(
+    ("capability", "only", "measured"),
+    [
+        ("80", (), {"launch"}),
+        ("90", (), {"launch", "wgmma_queue"}),
+        ("80", ("wgmma_queue",), {"wgmma_queue"}),
+        ("90", ("launch",), {"launch"}),
+    ],
+)
+def test_what_only_hopper_has_is_measured_there_or_where_it_is_asked_for(
+    capability, only, measured, tmp_path, monkeypatch
+):
+    found = set()
+    device = SimpleNamespace(capability=capability, provenance=dict)
+    monkeypatch.setattr(microbench, "Device", lambda: device)
+    benches = {
+        name: lambda _device, *, quick, name=name: found.add(name) or [{"quick": int(quick)}]
+        for name in ("launch", "wgmma_queue")
+    }
+    monkeypatch.setattr(microbench, "BENCHMARKS", benches)
+    monkeypatch.setattr(microbench, "derive", lambda _: {})
+
+    microbench.calibrate(tmp_path, only=only)
+
+    assert found == measured
 
 
 def test_without_cupy_the_driver_says_what_to_install(tmp_path, monkeypatch, capsys):
