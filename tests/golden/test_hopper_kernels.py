@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpusim.families.hopper.collective import collective_of
-from gpusim.families.hopper.pipelines import PipelineState, producer_start, release_targets
+from gpusim.families.hopper.program.pipelines import PipelineState, producer_start, release_targets
 from gpusim.families.hopper.streams import events, stream
 from gpusim.families.hopper.tensor_maps import MAP_COLUMNS
 from gpusim.families.hopper.work import work_of

@@ -9,8 +9,8 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, Literal
 
-from gpusim.families.hopper.ops import Mbarrier
 from gpusim.families.hopper.problem import MMA_ROWS, WARPGROUP, HopperScenario
+from gpusim.families.hopper.program.ops import Mbarrier
 from gpusim.units import WARP_SIZE
 
 CTA_SHARED_BYTES: Final = 227 * 1024
@@ -26,7 +26,7 @@ _SWIZZLES: Final = (128, 64, 32, 16)
 HEAVY_ACCUMULATORS: Final = 208
 """Accumulators of a thread from which cooperative kernels move more registers to the consumers."""
 
-Side = Literal["a", "b"]
+OperandSide = Literal["a", "b"]
 
 
 def aligned(size: int, to: int) -> int:
@@ -49,7 +49,7 @@ class SharedOperand:
         base: Byte address of the ring.
     """
 
-    side: Side
+    side: OperandSide
     rows: int
     depth: int
     bits: int
@@ -77,7 +77,7 @@ class SharedOperand:
 
 
 @dataclass(frozen=True, slots=True)
-class Epilogue:
+class EpilogueStages:
     """
     The epilogue's subtiles and their shared memory.
 
@@ -155,7 +155,7 @@ class Collective:
     stages: int
     a: SharedOperand
     b: SharedOperand
-    epilogue: Epilogue | None
+    epilogue: EpilogueStages | None
     barriers: dict[Mbarrier, int]
     shared_bytes: int
     mainloop_bytes: int
@@ -214,7 +214,7 @@ def _swizzle(extent: int, bits: int) -> int:
     return next(width for width in _SWIZZLES if extent * bits // 8 % width == 0)
 
 
-def _epilogue(scenario: HopperScenario) -> Epilogue:
+def _epilogue(scenario: HopperScenario) -> EpilogueStages:
     """Return the epilogue at address 0."""
     kernel, bits = scenario.kernel, scenario.output_bits
     m, n, _ = kernel.tile
@@ -227,10 +227,10 @@ def _epilogue(scenario: HopperScenario) -> Epilogue:
     stages_d = min(count, 2)
     stages_c = max(min(count, 4), stages_d + 1) if reuses else min(count, 4)
     swizzle = _swizzle(tile_n, bits)
-    return Epilogue((tile_m, tile_n), subtiles, stages_c, stages_d, reuses, not kernel.void_c, swizzle, bits, 0)
+    return EpilogueStages((tile_m, tile_n), subtiles, stages_c, stages_d, reuses, not kernel.void_c, swizzle, bits, 0)
 
 
-def _barriers(scenario: HopperScenario, stages: int, epilogue: Epilogue | None) -> list[Mbarrier]:
+def _barriers(scenario: HopperScenario, stages: int, epilogue: EpilogueStages | None) -> list[Mbarrier]:
     """Return the mbarriers in the order of their storage."""
     pipelines = [("mainloop.full", stages), ("mainloop.empty", stages)]
     if epilogue is not None:
@@ -286,9 +286,9 @@ def _mainloop_bytes(stages: int, each: int, *, alone: bool) -> int:
     return size if alone else aligned(size, _TENSORS_ALIGN)
 
 
-def _placed(epilogue: Epilogue, base: int) -> Epilogue:
+def _placed(epilogue: EpilogueStages, base: int) -> EpilogueStages:
     """Return an epilogue at another address."""
-    return Epilogue(
+    return EpilogueStages(
         epilogue.tile,
         epilogue.subtiles,
         epilogue.stages_c,

@@ -7,9 +7,20 @@ import numpy as np
 
 from gpusim.errors import BadInput
 from gpusim.families.hopper.collective import collective_of
-from gpusim.families.hopper.ops import Arrive, BeginTile, Expect, Init, Op, StoreOutput, TmaLoad, TmaStore, Wait, Wgmma
 from gpusim.families.hopper.problem import HopperScenario
-from gpusim.families.hopper.roles import Role, roles_of
+from gpusim.families.hopper.program.ops import (
+    BeginTile,
+    Expect,
+    Init,
+    MbarrierArrive,
+    RoleOp,
+    StoreD,
+    TmaLoad,
+    TmaStore,
+    Wait,
+    Wgmma,
+)
+from gpusim.families.hopper.program.roles import WarpRole, roles_of
 from gpusim.families.hopper.tensor_maps import MAP_COLUMNS, tensor_maps
 from gpusim.families.hopper.work import place_of, work_of
 from gpusim.machine import load_machine
@@ -44,7 +55,7 @@ STREAM_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Columns of each stream. ``x``, ``y`` and ``z`` are TMA's coordinates, the contiguous one first."""
 
-WHAT: Final = ("init", "wait", "try_wait", "arrive", "expect", "arrive_and_expect")
+MBARRIER_ACTIONS: Final = ("init", "wait", "try_wait", "arrive", "expect", "arrive_and_expect")
 """Names of the numbers in the column ``what`` of stream "mbarrier"."""
 
 _EVENT_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -138,7 +149,7 @@ def _units(work: CtaWork, ctaid: CtaId) -> list[WorkUnit]:
     return work.of(*ctaid)
 
 
-def _roles(scenario: HopperScenario, units: list[WorkUnit], ctaid: CtaId) -> tuple[Role, ...]:
+def _roles(scenario: HopperScenario, units: list[WorkUnit], ctaid: CtaId) -> tuple[WarpRole, ...]:
     return roles_of(collective_of(scenario), place_of(scenario, *ctaid[:2]), units)
 
 
@@ -154,9 +165,9 @@ def _stages(scenario: HopperScenario) -> tuple[int, ...]:
     return (kernel.stages, kernel.stage_bytes, *tile, *stages, reuses, *places, *sizes)
 
 
-def _rows_of(name: str, role: Role) -> Iterator[tuple[int, ...]]:
+def _rows_of(name: str, role: WarpRole) -> Iterator[tuple[int, ...]]:
     """Yield the rows of a stream of one role."""
-    maker: Callable[[Op, int, int, int], Iterator[tuple[int, ...]]] = {
+    maker: Callable[[RoleOp, int, int, int], Iterator[tuple[int, ...]]] = {
         "wgmma": _wgmma,
         "mbarrier": _mbarrier,
         "stmatrix": _stmatrix,
@@ -171,8 +182,8 @@ def _rows_of(name: str, role: Role) -> Iterator[tuple[int, ...]]:
         yield from maker(op, role.first, tile, phase)
 
 
-def _load(tensor: str) -> Callable[[Op, int, int, int], Iterator[tuple[int, ...]]]:
-    def rows(op: Op, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:
+def _load(tensor: str) -> Callable[[RoleOp, int, int, int], Iterator[tuple[int, ...]]]:
+    def rows(op: RoleOp, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:
         if isinstance(op, TmaLoad) and op.tensor == tensor:
             place = (thread, tile, op.k_tile, op.stage, phase, *op.coordinates)
             yield (*place, op.box[0], op.box[1], op.address, op.bytes, op.mask)
@@ -180,23 +191,23 @@ def _load(tensor: str) -> Callable[[Op, int, int, int], Iterator[tuple[int, ...]
     return rows
 
 
-def _store(op: Op, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001 - alike for all
+def _store(op: RoleOp, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001 - alike for all
     if isinstance(op, TmaStore):
         yield thread, tile, op.stage, *op.coordinates, op.box[0], op.box[1], op.address
 
 
-def _wgmma(op: Op, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:
+def _wgmma(op: RoleOp, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:
     if isinstance(op, Wgmma):
         words = (op.a & _WORD, op.a >> 32, op.b & _WORD, op.b >> 32)
         yield thread, tile, op.k_tile, op.stage, phase, op.k_block, op.m_block, *words, int(op.accumulate)
 
 
-def _mbarrier(op: Op, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001
+def _mbarrier(op: RoleOp, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001
     if isinstance(op, Init):
         yield thread, tile, 0, *_barrier(op), -1, op.count, 0, -1
     elif isinstance(op, Wait):
         yield thread, tile, 2 if op.tried else 1, *_barrier(op), op.phase, 0, 0, -1
-    elif isinstance(op, Arrive):
+    elif isinstance(op, MbarrierArrive):
         for rank, count in op.arrivals():
             yield thread, tile, 3, *_barrier(op), -1, count, 0, rank
     elif isinstance(op, Expect):
@@ -211,8 +222,8 @@ def _barrier(op: Any) -> tuple[int, int]:
     return PIPELINES.index(op.barrier.pipeline), op.barrier.index
 
 
-def _stmatrix(op: Op, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001
-    if isinstance(op, StoreOutput):
+def _stmatrix(op: RoleOp, thread: int, tile: int, phase: int) -> Iterator[tuple[int, ...]]:  # noqa: ARG001
+    if isinstance(op, StoreD):
         for lane, addresses in enumerate(op.addresses):
             for instruction, address in enumerate(addresses):
                 yield thread + lane, tile, op.m, op.n, op.stage, instruction, address

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from gpusim.families.hopper.problem import HopperScenario
-from gpusim.families.hopper.tiles import Place
+from gpusim.families.hopper.program.tiles import Place
 from gpusim.tile.scheduler.cluster_tiles import ClusterTiles
 from gpusim.tile.scheduler.cta_work import CtaWork
 from gpusim.tile.scheduler.persistent import OneTileScheduler, PersistentScheduler

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from gpusim.families.hopper.execute.clocks import Clock, merge
-from gpusim.families.hopper.ops import Mbarrier
+from gpusim.families.hopper.program.ops import Mbarrier
 
 
 class MbarrierState:
@@ -50,7 +50,7 @@ class MbarrierState:
 
     def arrive(self, role: int, arrivals: int, clock: Clock) -> None:
         """
-        Arrive with what a role knows. More arrivals than are pending begin the next phase.
+        MbarrierArrive with what a role knows. More arrivals than are pending begin the next phase.
 
         A phase that takes only some of the threads does not know what the role knows.
         """

@@ -18,7 +18,7 @@ from gpusim.families.hopper.execute.reads import check_load
 from gpusim.families.hopper.execute.role_run import RoleRun
 from gpusim.families.hopper.execute.role_state import RoleState
 from gpusim.families.hopper.execute.tensors import read_box
-from gpusim.families.hopper.ops import Mbarrier, TmaLoad
+from gpusim.families.hopper.program.ops import Mbarrier, TmaLoad
 
 _UNTIL_BLOCKED: Final = 1 << 30
 _MOST_AT_ONCE: Final = 6

@@ -8,7 +8,7 @@ from gpusim.families.hopper.execute.clocks import components
 from gpusim.families.hopper.execute.kernel import HopperRun
 from gpusim.families.hopper.execute.memory import C_CONTENT, D_CONTENT, SharedBytes
 from gpusim.families.hopper.execute.program import CtaProgram
-from gpusim.families.hopper.ops import TmaLoad, TmaStore
+from gpusim.families.hopper.program.ops import TmaLoad, TmaStore
 
 ALL_THREADS = 0
 """Number of the barrier of all threads of a CTA (__syncthreads)."""

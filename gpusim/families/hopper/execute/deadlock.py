@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gpusim.families.hopper.execute.barriers import MbarrierState, Meeting
 from gpusim.families.hopper.execute.kernel import HopperRun
 from gpusim.families.hopper.execute.role_state import RoleState
-from gpusim.families.hopper.ops import Arrive, Expect, LoadSource, NamedBarrier, Op, TmaLoad, Wgmma
+from gpusim.families.hopper.program.ops import Expect, LoadC, MbarrierArrive, RoleOp, SyncNamed, TmaLoad, Wgmma
 
 
 class _Cluster(NamedTuple):
@@ -67,13 +67,13 @@ def _missing(cluster: _Cluster, role: RoleState) -> list[RoleState]:
 
 
 def _meets(role: RoleState, meeting: Meeting) -> bool:
-    named = (f"named barrier {op.number}" for op in role.role.ops if isinstance(op, NamedBarrier))
+    named = (f"named barrier {op.number}" for op in role.role.ops if isinstance(op, SyncNamed))
     return not meeting.words.startswith("named") or meeting.words in named
 
 
-def _arrivals(one: RoleState, op: Op, waiter: RoleState, state: MbarrierState) -> Iterator[int]:
+def _arrivals(one: RoleState, op: RoleOp, waiter: RoleState, state: MbarrierState) -> Iterator[int]:
     """Yield how many threads of a role arrive with an operation at an mbarrier of the waiter's CTA."""
-    if isinstance(op, Arrive) and op.barrier == state.barrier:
+    if isinstance(op, MbarrierArrive) and op.barrier == state.barrier:
         rank = waiter.cta.program.place.rank
         yield sum(count for to, count in op.arrivals() if to == rank)
     elif isinstance(op, Expect) and op.barrier == state.barrier and op.arrives and one.cta is waiter.cta:
@@ -131,16 +131,16 @@ def _reason(root: RoleState, missing: list[RoleState]) -> str:
     return "; ".join(each)
 
 
-def _next(role: RoleState) -> TmaLoad | Wgmma | LoadSource | None:
+def _next(role: RoleState) -> TmaLoad | Wgmma | LoadC | None:
     """Return the next operation of a role that says which k tile or subtile it is about, before another wait."""
-    return next((op for op in role.role.ops[role.at :] if isinstance(op, TmaLoad | Wgmma | LoadSource)), None)
+    return next((op for op in role.role.ops[role.at :] if isinstance(op, TmaLoad | Wgmma | LoadC)), None)
 
 
 def _next_place(role: RoleState) -> tuple[int, int]:
     op = _next(role)
     if op is None:
         return -1, -1
-    return (-1, op.stage) if isinstance(op, LoadSource) else (op.k_tile, op.stage)
+    return (-1, op.stage) if isinstance(op, LoadC) else (op.k_tile, op.stage)
 
 
 def _purpose(role: RoleState) -> str:
@@ -152,7 +152,7 @@ def _purpose(role: RoleState) -> str:
             return f" to load k tile {k_tile} into stage {stage}"
         case Wgmma(k_tile=k_tile, stage=stage):
             return f" to multiply k tile {k_tile} in stage {stage}"
-        case LoadSource(stage=stage):
+        case LoadC(stage=stage):
             return f" to read C in stage {stage}"
         case _:
             return " before it ends"

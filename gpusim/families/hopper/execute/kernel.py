@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gpusim.element_types import INTEGER_RANGE, element_bits
-from gpusim.families.hopper.collective import Collective, Epilogue
+from gpusim.families.hopper.collective import Collective, EpilogueStages
 from gpusim.families.hopper.execute.tensors import HopperTensors, OutputGrid
 from gpusim.families.hopper.problem import HopperProblem
 from gpusim.functional.data_hazards import DataHazard, DataHazardName, HazardLog
@@ -62,7 +62,7 @@ class HopperRun:
         return self.collective.scenario.problem
 
     @property
-    def epilogue(self) -> Epilogue:
+    def epilogue(self) -> EpilogueStages:
         """The epilogue of a kernel that has one in shared memory."""
         if self.collective.epilogue is None:
             raise TypeError("the non-specialised kernel stores from registers")

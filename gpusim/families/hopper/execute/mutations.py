@@ -5,19 +5,19 @@ from dataclasses import replace
 from itertools import pairwise
 
 from gpusim.families.hopper.execute.program import ClusterProgram, CtaProgram
-from gpusim.families.hopper.ops import (
+from gpusim.families.hopper.program.ops import (
     PROXY_FENCE,
     WGMMA_FENCE,
-    Arrive,
     Expect,
-    NamedBarrier,
-    Op,
+    MbarrierArrive,
+    RoleOp,
+    SyncNamed,
     TmaLoad,
     Wait,
     WaitStores,
     WgmmaWait,
 )
-from gpusim.families.hopper.roles import Role
+from gpusim.families.hopper.program.roles import WarpRole
 from gpusim.schedule.mutations import by_name
 
 _FULL, _EMPTY = "mainloop.full", "mainloop.empty"
@@ -56,7 +56,7 @@ def order_not_awaited(program: ClusterProgram) -> ClusterProgram:
 def released_too_early(program: ClusterProgram) -> ClusterProgram:
     """Release a slot before the wait for the wgmma that read it."""
 
-    def swapped(_: CtaProgram, role: Role) -> tuple[Op, ...]:
+    def swapped(_: CtaProgram, role: WarpRole) -> tuple[RoleOp, ...]:
         ops = list(role.ops)
         for at, (before, after) in enumerate(pairwise(role.ops)):
             if isinstance(before, WgmmaWait) and _arrives(after, _EMPTY):
@@ -69,8 +69,8 @@ def released_too_early(program: ClusterProgram) -> ClusterProgram:
 def one_arrival_too_few(program: ClusterProgram) -> ClusterProgram:
     """Let the first warp or thread of each consumer not arrive when it releases a slot: one arrival is missing."""
 
-    def fewer(op: Op) -> Op:
-        if not isinstance(op, Arrive) or not _arrives(op, _EMPTY):
+    def fewer(op: RoleOp) -> RoleOp:
+        if not isinstance(op, MbarrierArrive) or not _arrives(op, _EMPTY):
             return op
         (_, thread), *others = op.targets
         return replace(op, threads=op.threads - 1) if thread is None else replace(op, targets=tuple(others))
@@ -81,8 +81,8 @@ def one_arrival_too_few(program: ClusterProgram) -> ClusterProgram:
 def one_arrival_too_many(program: ClusterProgram) -> ClusterProgram:
     """Let one thread or warp of each consumer arrive twice when it releases a slot."""
 
-    def more(op: Op) -> Op:
-        if not isinstance(op, Arrive) or not _arrives(op, _EMPTY):
+    def more(op: RoleOp) -> RoleOp:
+        if not isinstance(op, MbarrierArrive) or not _arrives(op, _EMPTY):
             return op
         first = op.targets[0]
         return replace(op, threads=op.threads + 1) if first[1] is None else replace(op, targets=(first, *op.targets))
@@ -93,7 +93,7 @@ def one_arrival_too_many(program: ClusterProgram) -> ClusterProgram:
 def too_few_bytes(program: ClusterProgram) -> ClusterProgram:
     """Expect the first box of a k tile only."""
 
-    def fewer(_: CtaProgram, role: Role) -> tuple[Op, ...]:
+    def fewer(_: CtaProgram, role: WarpRole) -> tuple[RoleOp, ...]:
         boxes = [op.bytes for op in role.ops if isinstance(op, TmaLoad) and op.tensor == "A"]
         return tuple(replace(op, bytes=boxes[0]) if isinstance(op, Expect) and op.arrives else op for op in role.ops)
 
@@ -109,7 +109,7 @@ def multicast_to_wrong_cta(program: ClusterProgram) -> ClusterProgram:
     """Multicast to another CTA in place of the last one, or to one less if all receive the box."""
     ranks = range(len(program.ctas))
 
-    def other(op: Op) -> Op:
+    def other(op: RoleOp) -> RoleOp:
         if not isinstance(op, TmaLoad) or not op.mask:
             return op
         last = max(rank for rank in ranks if op.mask >> rank & 1)
@@ -141,7 +141,7 @@ def missing_proxy_fence(program: ClusterProgram) -> ClusterProgram:
 
 def missing_named_barrier(program: ClusterProgram) -> ClusterProgram:
     """Leave out the named barriers of the epilogue."""
-    return _without(program, lambda op: isinstance(op, NamedBarrier))
+    return _without(program, lambda op: isinstance(op, SyncNamed))
 
 
 def tile_twice(program: ClusterProgram) -> ClusterProgram:
@@ -159,26 +159,26 @@ def tile_missing(program: ClusterProgram) -> ClusterProgram:
     return program.with_units(lambda units: units[:-1])
 
 
-def _waits(op: Op, pipeline: str) -> bool:
+def _waits(op: RoleOp, pipeline: str) -> bool:
     return isinstance(op, Wait) and op.barrier.pipeline == pipeline
 
 
-def _arrives(op: Op, pipeline: str) -> bool:
-    return isinstance(op, Arrive) and op.barrier.pipeline == pipeline
+def _arrives(op: RoleOp, pipeline: str) -> bool:
+    return isinstance(op, MbarrierArrive) and op.barrier.pipeline == pipeline
 
 
 def _turned(program: ClusterProgram, pipeline: str) -> ClusterProgram:
-    def turned(op: Op) -> Op:
+    def turned(op: RoleOp) -> RoleOp:
         return replace(op, phase=op.phase ^ 1) if isinstance(op, Wait) and _waits(op, pipeline) else op
 
     return _each(program, turned)
 
 
-def _each(program: ClusterProgram, change: Callable[[Op], Op]) -> ClusterProgram:
+def _each(program: ClusterProgram, change: Callable[[RoleOp], RoleOp]) -> ClusterProgram:
     return program.with_ops(lambda _, role: tuple(map(change, role.ops)))
 
 
-def _without(program: ClusterProgram, left_out: Callable[[Op], bool]) -> ClusterProgram:
+def _without(program: ClusterProgram, left_out: Callable[[RoleOp], bool]) -> ClusterProgram:
     return program.with_ops(lambda _, role: tuple(op for op in role.ops if not left_out(op)))
 
 

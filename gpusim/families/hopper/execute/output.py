@@ -11,8 +11,8 @@ from gpusim.families.hopper.execute.memory import BY_STORE, C_CONTENT, GENERIC
 from gpusim.families.hopper.execute.places import CHUNK, GRANULE, box_chunks, granules_of
 from gpusim.families.hopper.execute.reads import conflict_words, content_words
 from gpusim.families.hopper.execute.role_state import RoleState
-from gpusim.families.hopper.ops import CommitStores, LoadSource, Staged, StoreOutput, TmaStore, WaitStores
 from gpusim.families.hopper.problem import MMA_ROWS, WARPGROUP
+from gpusim.families.hopper.program.ops import CommitStores, LoadC, Staged, StoreD, TmaStore, WaitStores
 from gpusim.numerics.elements import Values
 from gpusim.numerics.output_op import apply
 
@@ -44,7 +44,7 @@ class OutputSide:
                 *(-1, "accumulator"),
             )
 
-    def load_source(self, op: LoadSource) -> bool:
+    def load_source(self, op: LoadC) -> bool:
         """Load a subtile of C to registers."""
         role, memory = self._role, self._role.cta.memory
         chunks, where = self._rows(op)
@@ -62,7 +62,7 @@ class OutputSide:
         self._sources += 1
         return True
 
-    def stage(self, op: StoreOutput) -> bool:
+    def stage(self, op: StoreD) -> bool:
         """Store a subtile of D to shared memory."""
         role, epilogue = self._role, self._kernel.epilogue
         self.check_accumulators("are stored")

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from gpusim.errors import Unsupported
 from gpusim.families.hopper.collective import Collective, collective_of
-from gpusim.families.hopper.ops import Op
 from gpusim.families.hopper.problem import HopperScenario
-from gpusim.families.hopper.roles import Role, roles_of
-from gpusim.families.hopper.tiles import Place
+from gpusim.families.hopper.program.ops import RoleOp
+from gpusim.families.hopper.program.roles import WarpRole, roles_of
+from gpusim.families.hopper.program.tiles import Place
 from gpusim.families.hopper.work import place_of, work_of
 from gpusim.machine import load_machine
 from gpusim.tile.scheduler.cta_work import WorkUnit
@@ -18,7 +18,7 @@ from gpusim.tile.scheduler.cta_work import WorkUnit
 BlockIndex: TypeAlias = tuple[int, int, int]
 """blockIdx."""
 
-RoleChange: TypeAlias = Callable[["CtaProgram", Role], tuple[Op, ...]]
+RoleChange: TypeAlias = Callable[["CtaProgram", WarpRole], tuple[RoleOp, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class CtaProgram:
     block: BlockIndex
     place: Place
     units: tuple[WorkUnit, ...]
-    roles: tuple[Role, ...]
+    roles: tuple[WarpRole, ...]
 
     def __str__(self) -> str:
         return f"CTA {self.block}"

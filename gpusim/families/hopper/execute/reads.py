@@ -16,8 +16,8 @@ from gpusim.families.hopper.execute.memory import (
 from gpusim.families.hopper.execute.places import block_granules, granules_of
 from gpusim.families.hopper.execute.registers import descriptors_of
 from gpusim.families.hopper.execute.role_state import RoleState
-from gpusim.families.hopper.ops import TmaLoad, Wgmma
 from gpusim.families.hopper.problem import MMA_ROWS
+from gpusim.families.hopper.program.ops import TmaLoad, Wgmma
 
 
 def content_words(cta: CtaState, content: int) -> str:

@@ -13,8 +13,8 @@ from gpusim.families.hopper.execute.kernel import HopperRun
 from gpusim.families.hopper.execute.memory import SharedBytes
 from gpusim.families.hopper.execute.places import block_chunks
 from gpusim.families.hopper.execute.tensors import multiplied
-from gpusim.families.hopper.ops import Wgmma
 from gpusim.families.hopper.problem import MMA_ROWS
+from gpusim.families.hopper.program.ops import Wgmma
 from gpusim.numerics.elements import Values
 
 _MOST_PRODUCTS: Final = 1 << 18

@@ -11,21 +11,21 @@ from gpusim.families.hopper.execute.output import OutputSide
 from gpusim.families.hopper.execute.reads import check_group
 from gpusim.families.hopper.execute.registers import WarpgroupRegisters
 from gpusim.families.hopper.execute.role_state import RoleState
-from gpusim.families.hopper.ops import (
-    Arrive,
+from gpusim.families.hopper.program.ops import (
     BeginTile,
     CommitStores,
     Expect,
     Init,
-    LoadSource,
+    LoadC,
     Mbarrier,
-    NamedBarrier,
-    Op,
+    MbarrierArrive,
     Plain,
     Prefetch,
     Promote,
+    RoleOp,
     SetRegisters,
-    StoreOutput,
+    StoreD,
+    SyncNamed,
     TmaLoad,
     TmaStore,
     Wait,
@@ -33,7 +33,7 @@ from gpusim.families.hopper.ops import (
     Wgmma,
     WgmmaWait,
 )
-from gpusim.families.hopper.roles import Role
+from gpusim.families.hopper.program.roles import WarpRole
 
 
 class Neighbours(Protocol):
@@ -53,26 +53,34 @@ class RoleRun(RoleState):
     """A role of one CTA in execution. TMA stores and wgmma read shared memory at once if ``early``."""
 
     def __init__(  # noqa: PLR0917 - each is needed
-        self, kernel: HopperRun, cluster: Neighbours, cta: CtaState, role: Role, number: int, local: int, *, early: bool
+        self,
+        kernel: HopperRun,
+        cluster: Neighbours,
+        cta: CtaState,
+        role: WarpRole,
+        number: int,
+        local: int,
+        *,
+        early: bool,
     ) -> None:
         super().__init__(kernel, cta, role, number, local, WarpgroupRegisters(kernel, cta.memory, early=early))
         self._cluster, self._output = cluster, OutputSide(self, early=early)
         self._begun = False
         self._loads_of_c = self._arrived = 0
-        self._does: dict[type[Op], Callable[[Any], bool]] = {
+        self._does: dict[type[RoleOp], Callable[[Any], bool]] = {
             Wait: self._wait,
             Expect: self._expect,
-            Arrive: self._arrive,
+            MbarrierArrive: self._arrive,
             TmaLoad: self._load,
             Wgmma: self._wgmma,
             WgmmaWait: self._wgmma_wait,
             Promote: self._promote,
-            StoreOutput: self._output.stage,
-            LoadSource: self._output.load_source,
+            StoreD: self._output.stage,
+            LoadC: self._output.load_source,
             TmaStore: self._output.store,
             CommitStores: self._output.commit,
             WaitStores: self._output.wait,
-            NamedBarrier: lambda op: self._meet(cta.meeting(op.number), op.threads),
+            SyncNamed: lambda op: self._meet(cta.meeting(op.number), op.threads),
             Plain: self._plain,
             Init: self._init,
             BeginTile: self._begin,
@@ -130,7 +138,7 @@ class RoleRun(RoleState):
             state.arrive(self.number, 1, self.released())
         return True
 
-    def _arrive(self, op: Arrive) -> bool:
+    def _arrive(self, op: MbarrierArrive) -> bool:
         told = self.released()
         for rank, threads in op.arrivals():
             self._cluster.arrive(self, rank, op.barrier, threads, told)

@@ -9,8 +9,8 @@ from gpusim.families.hopper.execute.clocks import FENCED_ACCESSES, OWN_ACCESSES,
 from gpusim.families.hopper.execute.cta import CtaState
 from gpusim.families.hopper.execute.kernel import HopperRun
 from gpusim.families.hopper.execute.registers import WarpgroupRegisters
-from gpusim.families.hopper.ops import Wait
-from gpusim.families.hopper.roles import Role
+from gpusim.families.hopper.program.ops import Wait
+from gpusim.families.hopper.program.roles import WarpRole
 
 Blocked: TypeAlias = tuple[MbarrierState, int] | Meeting
 """An mbarrier and the parity that is waited for, or a barrier of threads."""
@@ -38,7 +38,7 @@ class RoleState:
     """
 
     def __init__(  # noqa: PLR0917 - each is needed
-        self, kernel: HopperRun, cta: CtaState, role: Role, number: int, local: int, registers: WarpgroupRegisters
+        self, kernel: HopperRun, cta: CtaState, role: WarpRole, number: int, local: int, registers: WarpgroupRegisters
     ) -> None:
         self.kernel, self.cta, self.role, self.number, self.local = kernel, cta, role, number, local
         self.registers = registers

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpusim.families.hopper.execute.barriers import MbarrierState, Meeting
-from gpusim.families.hopper.ops import Mbarrier
+from gpusim.families.hopper.program.ops import Mbarrier
 
 PHASES, PRODUCER, CONSUMER = 2, 0, 1
 

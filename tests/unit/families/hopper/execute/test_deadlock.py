@@ -10,7 +10,7 @@ from gpusim.families.hopper.execute.grid import run_grid
 from gpusim.families.hopper.execute.mutations import HOPPER_MUTATIONS
 from gpusim.families.hopper.execute.program import cluster_programs
 from gpusim.families.hopper.execute.tensors import draw_tensors
-from gpusim.families.hopper.ops import NamedBarrier, TmaLoad
+from gpusim.families.hopper.program.ops import SyncNamed, TmaLoad
 
 SCENARIO = hopper({"m": 128, "n": 128, "k": 512}, {"stages": 3})
 CLUSTER = hopper({"m": 256, "n": 128, "k": 128}, {"cluster": [2, 1], "stages": 3})
@@ -74,7 +74,7 @@ def test_a_role_that_ended():
 
 
 def test_a_named_barrier_that_a_role_leaves_out():
-    change = without(lambda _, role, op: role.name == "consumer 0" and isinstance(op, NamedBarrier))
+    change = without(lambda _, role, op: role.name == "consumer 0" and isinstance(op, SyncNamed))
 
     expected = (
         "consumer 1 of CTA (0, 0, 0) waits for named barrier 1 before it ends: 128 of 256 threads came; all who arrive "

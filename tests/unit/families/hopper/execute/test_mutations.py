@@ -11,7 +11,7 @@ from gpusim.families.hopper.execute.grid import run_grid
 from gpusim.families.hopper.execute.mutations import HOPPER_MUTATIONS
 from gpusim.families.hopper.execute.program import cluster_programs
 from gpusim.families.hopper.execute.tensors import draw_tensors
-from gpusim.families.hopper.ops import CLUSTER_ARRIVE_ORDERED, CLUSTER_WAIT, StoreOutput, TmaStore, Wgmma
+from gpusim.families.hopper.program.ops import CLUSTER_ARRIVE_ORDERED, CLUSTER_WAIT, StoreD, TmaStore, Wgmma
 
 SCENARIOS = {
     "cooperative": hopper({"m": 256, "n": 128, "k": 512, "beta": 1.0}, {"stages": 3}),
@@ -130,7 +130,7 @@ def test_a_cta_must_not_end_while_others_arrive_at_its_mbarriers():
     ("kind", "change"),
     [
         (Wgmma, lambda op: replace(op, a=op.a + 2)),
-        (StoreOutput, lambda op: replace(op, addresses=op.addresses[::-1])),
+        (StoreD, lambda op: replace(op, addresses=op.addresses[::-1])),
         (TmaStore, lambda op: replace(op, box=(op.box[0], op.box[1] - 8, 1))),
     ],
     ids=["descriptor", "stmatrix", "box"],

@@ -5,9 +5,9 @@ import pytest
 from problems.hopper import hopper
 
 from gpusim.families.hopper.collective import collective_of
-from gpusim.families.hopper.descriptors import descriptors, ring
 from gpusim.families.hopper.execute.places import CHUNK, block_granules, box_chunks, granules_of, operand_chunks
-from gpusim.families.hopper.tiles import boxes
+from gpusim.families.hopper.program.descriptors import descriptors, ring
+from gpusim.families.hopper.program.tiles import boxes
 
 F16 = {"ab": "f16", "accumulator": "f32", "output": "f16"}
 S8 = {"ab": "s8", "accumulator": "s32", "output": "s32"}

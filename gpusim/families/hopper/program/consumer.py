@@ -3,19 +3,29 @@
 from collections.abc import Iterator
 
 from gpusim.families.hopper.collective import Collective
-from gpusim.families.hopper.descriptors import descriptors
-from gpusim.families.hopper.ops import WGMMA_COMMIT, WGMMA_FENCE, Arrive, Mbarrier, Op, Promote, Wait, Wgmma, WgmmaWait
-from gpusim.families.hopper.pipelines import PipelineState, release_targets
 from gpusim.families.hopper.problem import WARPGROUP
-from gpusim.families.hopper.producer import k_tiles_of
-from gpusim.families.hopper.tiles import Place
+from gpusim.families.hopper.program.descriptors import descriptors
+from gpusim.families.hopper.program.ops import (
+    WGMMA_COMMIT,
+    WGMMA_FENCE,
+    Mbarrier,
+    MbarrierArrive,
+    Promote,
+    RoleOp,
+    Wait,
+    Wgmma,
+    WgmmaWait,
+)
+from gpusim.families.hopper.program.pipelines import PipelineState, release_targets
+from gpusim.families.hopper.program.producer import k_tiles_of
+from gpusim.families.hopper.program.tiles import Place
 from gpusim.tile.scheduler.cta_work import WorkUnit
 
 GROUPS_IN_FLIGHT = 1
 """wgmma groups that stay in flight while the next k tile is waited for (CUTLASS's K_PIPE_MMAS)."""
 
 
-def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, begins: bool) -> Iterator[Op]:
+def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, begins: bool) -> Iterator[RoleOp]:
     """
     Yield the wgmma of a warpgroup for a k tile.
 
@@ -48,15 +58,15 @@ def promotes(collective: Collective) -> bool:
     return collective.scenario.problem.dtype.ab in ("e4m3", "e5m2") and not kernel.fast_accumulation
 
 
-def releases(place: Place, index: int) -> Op:
+def releases(place: Place, index: int) -> RoleOp:
     """Return the arrivals by which a consumer warpgroup releases a stage."""
     targets = release_targets(place.cta, place.cluster, place.rank)
-    return Arrive(Mbarrier("mainloop.empty", index), targets, WARPGROUP)
+    return MbarrierArrive(Mbarrier("mainloop.empty", index), targets, WARPGROUP)
 
 
 def mainloop(
     collective: Collective, place: Place, unit: WorkUnit, slot: int, state: PipelineState, *, tried: bool = True
-) -> Iterator[Op]:
+) -> Iterator[RoleOp]:
     """
     Yield the main loop of a warpgroup for one tile, up to its tail.
 
@@ -86,7 +96,7 @@ def mainloop(
         state = state.advance()
 
 
-def tail(place: Place, unit: WorkUnit, state: PipelineState) -> Iterator[Op]:
+def tail(place: Place, unit: WorkUnit, state: PipelineState) -> Iterator[RoleOp]:
     """Yield the end of a main loop that began with ``state``: all wgmma are awaited, and the last stages released."""
     yield WgmmaWait(0)
     held = min(GROUPS_IN_FLIGHT, unit.k_tiles)

@@ -1,17 +1,17 @@
 """What all warps do before their roles: mbarriers are initialised, and the CTA or the cluster meets."""
 
 from gpusim.families.hopper.collective import PRODUCER_ARRIVALS, Collective
-from gpusim.families.hopper.ops import (
+from gpusim.families.hopper.problem import WARPGROUP
+from gpusim.families.hopper.program.ops import (
     CLUSTER_ARRIVE,
     CLUSTER_WAIT,
     FENCE_BARRIER_INIT,
     SYNC_THREADS,
     Init,
     Mbarrier,
-    Op,
     Prefetch,
+    RoleOp,
 )
-from gpusim.families.hopper.problem import WARPGROUP
 
 
 def empty_arrivals(collective: Collective) -> int:
@@ -42,9 +42,9 @@ def _ring(name: str, stages: int, full: int, empty: int) -> tuple[Init, ...]:
     return tuple(one for pair in pairs for one in pair)
 
 
-def setup(collective: Collective, *, leads: bool) -> list[Op]:
+def setup(collective: Collective, *, leads: bool) -> list[RoleOp]:
     """Return what a warp does before its role; ``leads``: it is the first warp, which initialises."""
-    ops: list[Op] = []
+    ops: list[RoleOp] = []
     if leads:
         tensors = "AB" if collective.epilogue is None else "ABCD" if collective.epilogue.has_c else "ABD"
         ops += map(Prefetch, tensors)

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from gpusim.families.hopper.collective import PRODUCER_ARRIVALS, Collective, SharedOperand
-from gpusim.families.hopper.ops import Arrive, BeginTile, Expect, Mbarrier, Op, TmaLoad, Wait
-from gpusim.families.hopper.pipelines import OrderedBarrier, PipelineState, producer_start
-from gpusim.families.hopper.tiles import Place, boxes
+from gpusim.families.hopper.program.ops import BeginTile, Expect, Mbarrier, MbarrierArrive, RoleOp, TmaLoad, Wait
+from gpusim.families.hopper.program.pipelines import OrderedBarrier, PipelineState, producer_start
+from gpusim.families.hopper.program.tiles import Place, boxes
 from gpusim.tile.scheduler.cta_work import WorkUnit
 
 
 def loads_of_k_tile(
     collective: Collective, place: Place, unit: WorkUnit, k_tile: int, state: PipelineState
-) -> Iterator[Op]:
+) -> Iterator[RoleOp]:
     """Yield a k tile's loads: wait until the slot is empty, expect its bytes, and load the boxes of A and of B."""
     full = Mbarrier("mainloop.full", state.index)
     yield Wait(Mbarrier("mainloop.empty", state.index), state.phase)
@@ -28,7 +28,7 @@ def _operand_loads(  # noqa: PLR0917 - each is needed
     full: Mbarrier,
     stage: int,
     k_tile: int,
-) -> Iterator[Op]:
+) -> Iterator[RoleOp]:
     sharers = place.sharers(operand.side)
     mask = sum(1 << rank for rank in sharers) if len(sharers) > 1 else 0
     for box in boxes(operand, len(sharers), place.slice_of(operand.side)):
@@ -51,7 +51,7 @@ def k_tiles_of(unit: WorkUnit) -> range:
     return range(unit.first_k_tile, unit.first_k_tile + unit.k_tiles)
 
 
-def mainloop_loads(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[Op]:
+def mainloop_loads(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[RoleOp]:
     """Yield what the producer of A and B does for all tiles of a CTA, and its wait until all slots are empty."""
     state = producer_start(collective.stages)
     order = OrderedBarrier("load_order", 1, 2, 0)
@@ -61,19 +61,19 @@ def mainloop_loads(collective: Collective, place: Place, units: Sequence[WorkUni
             yield from loads_of_k_tile(collective, place, unit, k_tile, state)
             state = state.advance()
         if number == 0 and collective.scenario.kernel.schedule in ("cooperative", "pingpong"):
-            yield Arrive(order.passed_on(), ((place.rank, None),), PRODUCER_ARRIVALS, remote=False)
+            yield MbarrierArrive(order.passed_on(), ((place.rank, None),), PRODUCER_ARRIVALS, remote=False)
     if units:
         yield from drained("mainloop.empty", state)
 
 
-def drained(pipeline: str, state: PipelineState) -> Iterator[Op]:
+def drained(pipeline: str, state: PipelineState) -> Iterator[RoleOp]:
     """Yield a producer's last waits: no slot may be in use when its CTA ends."""
     for _ in range(state.stages):
         yield Wait(Mbarrier(pipeline, state.index), state.phase)
         state = state.advance()
 
 
-def source_loads(collective: Collective, place: Place, units: Sequence[WorkUnit], *, ordered: bool) -> Iterator[Op]:
+def source_loads(collective: Collective, place: Place, units: Sequence[WorkUnit], *, ordered: bool) -> Iterator[RoleOp]:
     """Yield what the producer of C does for all tiles of a CTA; ``ordered``: behind the first loads of A and B."""
     epilogue, kernel = collective.epilogue, collective.scenario.kernel
     if epilogue is None or not units:
@@ -102,7 +102,7 @@ def source_loads(collective: Collective, place: Place, units: Sequence[WorkUnit]
                 k_tile=-1,
             )
             yield Expect(full, epilogue.stage_bytes, arrives=False)
-            yield Arrive(full, ((place.rank, None),), PRODUCER_ARRIVALS)
+            yield MbarrierArrive(full, ((place.rank, None),), PRODUCER_ARRIVALS)
             state = state.advance()
     yield from drained("epi_load.empty", state)
 

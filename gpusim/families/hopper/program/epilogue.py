@@ -4,23 +4,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from gpusim.families.hopper.collective import Collective, Epilogue
-from gpusim.families.hopper.ops import (
+from gpusim.families.hopper.collective import Collective, EpilogueStages
+from gpusim.families.hopper.problem import MMA_ROWS, WARPGROUP
+from gpusim.families.hopper.program.ops import (
     PROXY_FENCE,
-    Arrive,
     CommitStores,
-    LoadSource,
+    LoadC,
     Mbarrier,
-    NamedBarrier,
-    Op,
-    StoreOutput,
+    MbarrierArrive,
+    RoleOp,
+    StoreD,
+    SyncNamed,
     TmaStore,
     Wait,
     WaitStores,
 )
-from gpusim.families.hopper.pipelines import PipelineState
-from gpusim.families.hopper.problem import MMA_ROWS, WARPGROUP
-from gpusim.families.hopper.tiles import Place
+from gpusim.families.hopper.program.pipelines import PipelineState
+from gpusim.families.hopper.program.tiles import Place
 from gpusim.tile.scheduler.cta_work import WorkUnit
 
 _HALF = 16
@@ -54,14 +54,14 @@ class EpilogueState:
     issued: int = field(default=0)
 
 
-def first_state(epilogue: Epilogue) -> EpilogueState:
+def first_state(epilogue: EpilogueStages) -> EpilogueState:
     """Return the state before the first tile."""
     start = PipelineState(epilogue.stages_c)
     return EpilogueState(start, start)
 
 
 @lru_cache(maxsize=256)
-def matrix_addresses(epilogue: Epilogue, base: int, slot: int) -> tuple[tuple[int, ...], ...]:
+def matrix_addresses(epilogue: EpilogueStages, base: int, slot: int) -> tuple[tuple[int, ...], ...]:
     """
     Return the addresses of the matrix instructions of a subtile, indexed [thread of the warpgroup][instruction].
 
@@ -101,7 +101,7 @@ class _Tile:
         self.matrix = self.epilogue.bits == _HALF
         self.stages_of_store = self.epilogue.stages_c if self.epilogue.reuses_c else self.epilogue.stages_d
 
-    def ops(self) -> Iterator[Op]:
+    def ops(self) -> Iterator[RoleOp]:
         """Yield the epilogue."""
         along_m, along_n = self.epilogue.subtiles
         subtiles = [(m, n) for n in range(along_n) for m in range(along_m)]
@@ -111,7 +111,7 @@ class _Tile:
                 yield from self.load(m, n)
             if self.epilogue.delays_store and before is not None:
                 yield from self.store(*before)
-            yield self.staged(StoreOutput, "SM90_U32x4_STSM_N", self.store_stage, m, n, of_d=True)
+            yield self.staged(StoreD, "SM90_U32x4_STSM_N", self.store_stage, m, n, of_d=True)
             if not self.epilogue.delays_store:
                 yield from self.store(m, n)
             before = m, n
@@ -123,41 +123,41 @@ class _Tile:
         """Stage at which the next subtile of D is staged."""
         return self.state.store % self.stages_of_store
 
-    def staged(self, kind: type[LoadSource | StoreOutput], word: str, stage: int, m: int, n: int, *, of_d: bool) -> Op:
+    def staged(self, kind: type[LoadC | StoreD], word: str, stage: int, m: int, n: int, *, of_d: bool) -> RoleOp:
         """Return the move of a subtile between registers and a stage."""
         base = self.epilogue.stage_address(stage, of_d=of_d)
         addresses = matrix_addresses(self.epilogue, base, self.slot) if self.matrix else ()
         return kind(word if self.matrix else "", addresses, stage, base, m, n)
 
-    def load(self, m: int, n: int) -> Iterator[Op]:
+    def load(self, m: int, n: int) -> Iterator[RoleOp]:
         """Yield the load of a subtile of C from its stage, which is released at once if D is not staged there."""
         state = self.state
         yield Wait(Mbarrier("epi_load.full", state.awaited.index), state.awaited.phase)
-        yield self.staged(LoadSource, "SM75_U32x4_LDSM_N", state.awaited.index, m, n, of_d=False)
+        yield self.staged(LoadC, "SM75_U32x4_LDSM_N", state.awaited.index, m, n, of_d=False)
         if not self.epilogue.reuses_c:
             yield PROXY_FENCE
             yield self.release()
         state.awaited = state.awaited.advance()
 
-    def release(self) -> Op:
+    def release(self) -> RoleOp:
         """Return the release of the next stage of C."""
         barrier = Mbarrier("epi_load.empty", self.state.released.index)
         self.state.released = self.state.released.advance()
-        return Arrive(barrier, ((self.place.rank, None),), WARPGROUP)
+        return MbarrierArrive(barrier, ((self.place.rank, None),), WARPGROUP)
 
-    def store(self, m: int, n: int) -> Iterator[Op]:
+    def store(self, m: int, n: int) -> Iterator[RoleOp]:
         """Yield the TMA store of a staged subtile, and the wait until a next one can be staged."""
         state, epilogue = self.state, self.epilogue
         (rows, columns), kernel = epilogue.tile, self.collective.scenario.kernel
         stage = state.store % self.stages_of_store
         yield PROXY_FENCE
-        yield NamedBarrier(self.threads, EPILOGUE_BARRIER)
+        yield SyncNamed(self.threads, EPILOGUE_BARRIER)
         if self.slot == 0:
             first = (self.unit.n * kernel.tile[1] + n * columns, self.unit.m * kernel.tile[0] + m * rows, self.unit.l)
             yield TmaStore("D", epilogue.stage_address(stage, of_d=True), first, (columns, rows, 1), stage)
             yield CommitStores()
             yield WaitStores(epilogue.stages_d - 1, elected=True)
-        yield NamedBarrier(self.threads, EPILOGUE_BARRIER)
+        yield SyncNamed(self.threads, EPILOGUE_BARRIER)
         state.store += 1
         state.issued += 1
         if epilogue.reuses_c and self.loads_c and state.issued > epilogue.stages_d - 1:
@@ -166,12 +166,12 @@ class _Tile:
 
 def epilogue_of_tile(
     collective: Collective, place: Place, unit: WorkUnit, slot: int, state: EpilogueState
-) -> Iterator[Op]:
+) -> Iterator[RoleOp]:
     """Yield the epilogue of a tile in one warpgroup, and move its state on."""
     yield from _Tile(collective, place, unit, slot, state).ops()
 
 
-def store_tail(collective: Collective, place: Place, state: EpilogueState) -> Iterator[Op]:
+def store_tail(collective: Collective, place: Place, state: EpilogueState) -> Iterator[RoleOp]:
     """Yield the end of the stores: all have read shared memory, and the stages of C that D lay in are released."""
     yield WaitStores(0, elected=False)
     epilogue = collective.epilogue
@@ -179,5 +179,5 @@ def store_tail(collective: Collective, place: Place, state: EpilogueState) -> It
         for _ in range(min(epilogue.stages_d - 1, state.issued)):
             barrier = Mbarrier("epi_load.empty", state.released.index)
             state.released = state.released.advance()
-            yield Arrive(barrier, ((place.rank, None),), WARPGROUP)
+            yield MbarrierArrive(barrier, ((place.rank, None),), WARPGROUP)
     state.issued = 0

@@ -7,7 +7,7 @@ from gpusim.families.hopper.collective import SharedOperand
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class TmaBox:
     """
     One box of an operand's tile.
 
@@ -55,7 +55,7 @@ class Place:
         return self.cta[1] if side == "a" else self.cta[0]
 
 
-def boxes(operand: SharedOperand, slices: int, number: int) -> Iterator[Box]:
+def boxes(operand: SharedOperand, slices: int, number: int) -> Iterator[TmaBox]:
     """
     Yield the boxes of one slice of an operand's k tile, in the order of the loads.
 
@@ -72,4 +72,4 @@ def boxes(operand: SharedOperand, slices: int, number: int) -> Iterator[Box]:
     for place in range(0, contiguous, width):
         offset = (place * other + first * width) * operand.bits // 8
         row, column = (first, place) if operand.k_contiguous else (place, first)
-        yield Box(row, column, (width, height, 1), offset, size)
+        yield TmaBox(row, column, (width, height, 1), offset, size)

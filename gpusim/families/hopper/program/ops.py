@@ -28,7 +28,7 @@ class Mbarrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Op:
+class RoleOp:
     """One operation of a role."""
 
     def words(self, thread: int) -> Iterator[Event]:  # noqa: ARG002 - most are alike in all threads
@@ -37,7 +37,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Plain(Op):
+class Plain(RoleOp):
     """An operation without arguments: a fence, a barrier of the CTA or the cluster, a commit."""
 
     word: str
@@ -48,7 +48,7 @@ class Plain(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class BeginTile(Op):
+class BeginTile(RoleOp):
     """The operations behind it belong to a tile of the CTA: its number in the CTA's order. No thread executes it."""
 
     number: int
@@ -66,7 +66,7 @@ STORE_COMMIT: Final = Plain("tma_store_commit_group")
 
 
 @dataclass(frozen=True, slots=True)
-class Prefetch(Op):
+class Prefetch(RoleOp):
     """Prefetch a tensor's TMA descriptor."""
 
     tensor: str
@@ -78,7 +78,7 @@ class Prefetch(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Init(Op):
+class Init(RoleOp):
     """Initialise an mbarrier with the arrivals that complete a phase."""
 
     barrier: Mbarrier
@@ -91,7 +91,7 @@ class Init(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class SetRegisters(Op):
+class SetRegisters(RoleOp):
     """Set the registers of a warpgroup's threads (setmaxnreg)."""
 
     count: int
@@ -103,7 +103,7 @@ class SetRegisters(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Wait(Op):
+class Wait(RoleOp):
     """
     Wait for the phase of an mbarrier whose parity is given.
 
@@ -123,7 +123,7 @@ class Wait(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Expect(Op):
+class Expect(RoleOp):
     """Add bytes that TMA will bring to an mbarrier's phase; ``arrives``: and arrive. The elected thread executes it."""
 
     barrier: Mbarrier
@@ -138,9 +138,9 @@ class Expect(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Arrive(Op):
+class MbarrierArrive(RoleOp):
     """
-    Arrive at an mbarrier, of the own CTA or of others of the cluster.
+    MbarrierArrive at an mbarrier, of the own CTA or of others of the cluster.
 
     Attributes:
         barrier: The barrier.
@@ -174,7 +174,7 @@ class Arrive(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class TmaLoad(Op):
+class TmaLoad(RoleOp):
     """
     Load a box with TMA. The elected thread executes it.
 
@@ -209,7 +209,7 @@ class TmaLoad(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class TmaStore(Op):
+class TmaStore(RoleOp):
     """Store a box with TMA; attributes as in ``TmaLoad``. The elected thread of the role executes it."""
 
     tensor: str
@@ -225,7 +225,7 @@ class TmaStore(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class CommitStores(Op):
+class CommitStores(RoleOp):
     """Close a group of TMA stores. The elected thread of the role executes it."""
 
     def words(self, thread: int) -> Iterator[Event]:
@@ -235,7 +235,7 @@ class CommitStores(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class WaitStores(Op):
+class WaitStores(RoleOp):
     """
     Wait until at most ``pending`` groups of TMA stores still read shared memory.
 
@@ -254,7 +254,7 @@ class WaitStores(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Wgmma(Op):
+class Wgmma(RoleOp):
     """
     Multiply two blocks of shared memory.
 
@@ -282,7 +282,7 @@ class Wgmma(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class WgmmaWait(Op):
+class WgmmaWait(RoleOp):
     """Wait until at most ``pending`` wgmma groups are in flight."""
 
     pending: int
@@ -293,12 +293,12 @@ class WgmmaWait(Op):
 
 
 @dataclass(frozen=True, slots=True)
-class Promote(Op):
+class Promote(RoleOp):
     """Add the accumulators of 8-bit floats to those that are kept in float32 registers, and begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Staged(Op):
+class Staged(RoleOp):
     """
     Move one subtile of the epilogue between registers and shared memory: C is loaded, D is stored.
 
@@ -320,7 +320,7 @@ class Staged(Op):
     @property
     def loads(self) -> bool:
         """Whether it loads C."""
-        return type(self) is LoadSource
+        return type(self) is LoadC
 
     def words(self, thread: int) -> Iterator[Event]:
         """Yield an event for each matrix instruction of the thread."""
@@ -329,16 +329,16 @@ class Staged(Op):
                 yield [self.word, address]
 
 
-class LoadSource(Staged):
+class LoadC(Staged):
     """Load a subtile of C from shared memory."""
 
 
-class StoreOutput(Staged):
+class StoreD(Staged):
     """Store a subtile of D to shared memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class NamedBarrier(Op):
+class SyncNamed(RoleOp):
     """Meet the other threads of a named barrier (bar.sync)."""
 
     threads: int

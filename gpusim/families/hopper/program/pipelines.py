@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from gpusim.families.hopper.ops import Mbarrier
+from gpusim.families.hopper.program.ops import Mbarrier
 
 _LANES_APART: Final = 8
 """Of eight threads one may arrive in another CTA, so that arrivals spread over a warpgroup's warps."""

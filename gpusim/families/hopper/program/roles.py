@@ -4,34 +4,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpusim.families.hopper.collective import Collective
-from gpusim.families.hopper.consumer import mainloop, multiplied, releases, tail
-from gpusim.families.hopper.epilogue import epilogue_of_tile, first_state, store_tail
-from gpusim.families.hopper.ops import (
+from gpusim.families.hopper.problem import WARPGROUP
+from gpusim.families.hopper.program.consumer import mainloop, multiplied, releases, tail
+from gpusim.families.hopper.program.epilogue import epilogue_of_tile, first_state, store_tail
+from gpusim.families.hopper.program.ops import (
     CLUSTER_ARRIVE_ORDERED,
     CLUSTER_WAIT,
     SYNC_THREADS,
     WGMMA_COMMIT,
     WGMMA_FENCE,
-    Arrive,
     BeginTile,
     Event,
     Mbarrier,
-    Op,
+    MbarrierArrive,
+    RoleOp,
     SetRegisters,
     Wait,
     WgmmaWait,
 )
-from gpusim.families.hopper.pipelines import OrderedBarrier, PipelineState, producer_start
-from gpusim.families.hopper.problem import WARPGROUP
-from gpusim.families.hopper.producer import k_tiles_of, loads_of_k_tile, mainloop_loads, source_loads
-from gpusim.families.hopper.setup import setup
-from gpusim.families.hopper.tiles import Place
+from gpusim.families.hopper.program.pipelines import OrderedBarrier, PipelineState, producer_start
+from gpusim.families.hopper.program.producer import k_tiles_of, loads_of_k_tile, mainloop_loads, source_loads
+from gpusim.families.hopper.program.setup import setup
+from gpusim.families.hopper.program.tiles import Place
 from gpusim.tile.scheduler.cta_work import WorkUnit
 from gpusim.units import WARP_SIZE
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class WarpRole:
     """
     One role of a CTA.
 
@@ -47,14 +47,14 @@ class Role:
     first: int
     threads: int
     slot: int
-    ops: tuple[Op, ...]
+    ops: tuple[RoleOp, ...]
 
     def events(self, thread: int) -> list[Event]:
         """Return the events of a thread of the CTA."""
         return [event for op in self.ops for event in op.words(thread - self.first)]
 
 
-def roles_of(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> tuple[Role, ...]:
+def roles_of(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> tuple[WarpRole, ...]:
     """
     Return the roles of a CTA.
 
@@ -68,11 +68,11 @@ def roles_of(collective: Collective, place: Place, units: Sequence[WorkUnit]) ->
     return (*_producers(collective, place, units), *_consumers(collective, place, units))
 
 
-def _producers(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[Role]:
+def _producers(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[WarpRole]:
     """Yield the roles of the first warpgroup's four warps."""
     persistent = collective.registers is not None
-    down: tuple[Op, ...] = (SetRegisters(collective.registers[0], more=False),) if collective.registers else ()
-    loads, source = list(mainloop_loads(collective, place, units)), list[Op]()
+    down: tuple[RoleOp, ...] = (SetRegisters(collective.registers[0], more=False),) if collective.registers else ()
+    loads, source = list(mainloop_loads(collective, place, units)), list[RoleOp]()
     if collective.scenario.loads_c:
         source = list(source_loads(collective, place, units, ordered=persistent))
     if not persistent:
@@ -81,10 +81,10 @@ def _producers(collective: Collective, place: Place, units: Sequence[WorkUnit]) 
         (("producer", loads), ("idle", []), ("source producer" if persistent else "idle", source), ("idle", []))
     ):
         begun = setup(collective, leads=warp == 0)
-        yield Role(name, warp * WARP_SIZE, WARP_SIZE, 0, (*begun, *down, *ops))
+        yield WarpRole(name, warp * WARP_SIZE, WARP_SIZE, 0, (*begun, *down, *ops))
 
 
-def _consumers(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[Role]:
+def _consumers(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Iterator[WarpRole]:
     """
     Yield the roles of the other warpgroups.
 
@@ -92,7 +92,7 @@ def _consumers(collective: Collective, place: Place, units: Sequence[WorkUnit]) 
     modulo those that share.
     """
     schedule = collective.scenario.kernel.schedule
-    up: tuple[Op, ...] = (SetRegisters(collective.registers[1], more=True),) if collective.registers else ()
+    up: tuple[RoleOp, ...] = (SetRegisters(collective.registers[1], more=True),) if collective.registers else ()
     for number in range(1 if schedule == "warp_specialized" else 2):
         first = WARPGROUP * (1 + number)
         if schedule == "pingpong":
@@ -100,10 +100,10 @@ def _consumers(collective: Collective, place: Place, units: Sequence[WorkUnit]) 
         else:
             slot = first // WARPGROUP % collective.consumers
             ops = _shares(collective, place, units, slot)
-        yield Role(f"consumer {number}", first, WARPGROUP, slot, (*setup(collective, leads=False), *up, *ops))
+        yield WarpRole(f"consumer {number}", first, WARPGROUP, slot, (*setup(collective, leads=False), *up, *ops))
 
 
-def _shares(collective: Collective, place: Place, units: Sequence[WorkUnit], slot: int) -> Iterator[Op]:
+def _shares(collective: Collective, place: Place, units: Sequence[WorkUnit], slot: int) -> Iterator[RoleOp]:
     """Yield what a consumer does that multiplies its rows of every tile."""
     if collective.epilogue is None:
         return
@@ -118,7 +118,7 @@ def _shares(collective: Collective, place: Place, units: Sequence[WorkUnit], slo
         yield from store_tail(collective, place, epilogue)
 
 
-def _takes_turns(collective: Collective, place: Place, units: Sequence[WorkUnit], group: int) -> Iterator[Op]:
+def _takes_turns(collective: Collective, place: Place, units: Sequence[WorkUnit], group: int) -> Iterator[RoleOp]:
     """Yield what a consumer of a ping-pong kernel does: every second tile, its main loop and its epilogue in turn."""
     if collective.epilogue is None:
         return
@@ -144,20 +144,20 @@ def _takes_turns(collective: Collective, place: Place, units: Sequence[WorkUnit]
         state = state.advance(unit.k_tiles)
 
 
-def _passes_on(order: OrderedBarrier, place: Place) -> Op:
-    return Arrive(order.passed_on(), ((place.rank, None),), WARPGROUP, remote=False)
+def _passes_on(order: OrderedBarrier, place: Place) -> RoleOp:
+    return MbarrierArrive(order.passed_on(), ((place.rank, None),), WARPGROUP, remote=False)
 
 
-def _non_specialized(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> Role:
+def _non_specialized(collective: Collective, place: Place, units: Sequence[WorkUnit]) -> WarpRole:
     """Return the only role of a kernel whose threads load and multiply."""
     ops = list(setup(collective, leads=True))
     for number, unit in enumerate(units):
         ops.append(BeginTile(number))
         ops += _loads_and_multiplies(collective, place, unit)
-    return Role("all", 0, WARPGROUP, 0, tuple(ops))
+    return WarpRole("all", 0, WARPGROUP, 0, tuple(ops))
 
 
-def _loads_and_multiplies(collective: Collective, place: Place, unit: WorkUnit) -> Iterator[Op]:
+def _loads_and_multiplies(collective: Collective, place: Place, unit: WorkUnit) -> Iterator[RoleOp]:
     """Yield the main loop that loads a k tile when it has released a stage."""
     filled, state = producer_start(collective.stages), PipelineState(collective.stages)
     ahead = iter(k_tiles_of(unit))
