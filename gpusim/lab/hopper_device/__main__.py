@@ -236,7 +236,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             profile(names, cubins)
             return
         measured, rows = measured_times(arguments.cutlass), []
-        said = ["python -m gpusim.lab.hopper_device", *(argv if argv is not None else sys.argv[1:])]
+        given = argv if argv is not None else sys.argv[1:]
+        said = ["python -m gpusim.lab.hopper_device", *(Path(one).name for one in given)]
         where = environment() | {
             "gpusim": f"{gpusim.__version__}, commit {commit()}",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
