@@ -70,6 +70,9 @@ def _check_types(scenario: HopperScenario, origin: Origin) -> None:
         origin.require(problem.layout_a == "row", "problem.layout_a", f"row: {reason}", problem.layout_a)
         origin.require(problem.layout_b == "column", "problem.layout_b", f"column: {reason}", problem.layout_b)
     fast = scenario.kernel.fast_accumulation
+    if dtype.ab in ("e4m3", "e5m2") and scenario.kernel.schedule == "non_specialized":
+        rule = f"true for {dtype.ab} and non_specialized, whose sums are never promoted"
+        origin.require(fast, "kernel.fast_accumulation", rule, fast)
     if fast:
         rule = f"false for {dtype.ab}: only 8-bit floats have two ways to be accumulated"
         origin.require(dtype.ab in ("e4m3", "e5m2"), "kernel.fast_accumulation", rule, fast)

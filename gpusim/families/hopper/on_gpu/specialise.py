@@ -8,7 +8,7 @@ from gpusim.families.hopper.collective import Collective, SharedOperand, collect
 from gpusim.families.hopper.execute.kernel import compute_type_of
 from gpusim.families.hopper.on_gpu.trace_rows import event_macros
 from gpusim.families.hopper.problem import MMA_ROWS, HopperScenario
-from gpusim.families.hopper.program.consumer import promotes
+from gpusim.families.hopper.program.consumer import tiles_promoted
 from gpusim.families.hopper.program.descriptors import descriptors
 from gpusim.families.hopper.program.ops import Mbarrier
 from gpusim.families.hopper.program.tiles import boxes
@@ -42,12 +42,15 @@ def specialise(scenario: HopperScenario, build: Build = "plain") -> Specialisati
             and end.
 
     Raises:
-        BadInput: The scheduler is stream-K, which kernels_cuda lacks.
+        BadInput: The scheduler is stream-K, or sums of 8-bit floats span k tiles; kernels_cuda lacks both.
         CannotRun: The CUDA sources are missing.
     """
     if scenario.kernel.walk == "stream_k":
         raise BadInput("kernel.scheduler must be persistent or none for kernels_cuda, got 'stream_k'")
     collective = collective_of(scenario)
+    if tiles_promoted(collective) > 1:
+        depth = scenario.kernel.tile[2] * tiles_promoted(collective)
+        raise BadInput(f"kernel.tile K must be at least {depth} for kernels_cuda without kernel.fast_accumulation")
     macros = kernel_macros(collective)
     if build != "plain":
         macros |= {_BUILDS[build]: 1}
@@ -84,7 +87,7 @@ def kernel_macros(collective: Collective) -> dict[str, int | str]:
         "STAGE_BYTES": collective.stage_bytes,
         "M_BLOCKS": collective.m_blocks,
         "K_BLOCKS": collective.k_blocks,
-        "PROMOTES": int(promotes(collective)),
+        "PROMOTES": tiles_promoted(collective),
         "PRODUCER_REGISTERS": down,
         "CONSUMER_REGISTERS": up,
         "BARRIERS": collective.barriers[Mbarrier("mainloop.full", 0)],

@@ -25,6 +25,10 @@ GROUPS_IN_FLIGHT = 1
 """wgmma groups that stay in flight while the next k tile is waited for (CUTLASS's K_PIPE_MMAS)."""
 
 
+PROMOTED_TOGETHER = 4
+"""wgmma along K whose sums stay in the accumulators of 8-bit floats before they are promoted."""
+
+
 def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, begins: bool) -> Iterator[RoleOp]:
     """
     Yield the wgmma of a warpgroup for a k tile.
@@ -52,10 +56,16 @@ def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, be
             )
 
 
-def promotes(collective: Collective) -> bool:
-    """Return whether sums of 8-bit floats are moved to float32 registers after each k tile."""
+def tiles_promoted(collective: Collective) -> int:
+    """
+    Return after how many k tiles the sums of 8-bit floats are moved to float32 registers; 0 if they never are.
+
+    Source: CUTLASS include/cutlass/gemm/collective/fp8_accumulation.hpp, mma_promotion_interval.
+    """
     kernel = collective.scenario.kernel
-    return collective.scenario.problem.dtype.ab in ("e4m3", "e5m2") and not kernel.fast_accumulation
+    if collective.scenario.problem.dtype.ab not in ("e4m3", "e5m2") or kernel.fast_accumulation:
+        return 0
+    return max(1, PROMOTED_TOGETHER // collective.k_blocks)
 
 
 def releases(place: Place, index: int) -> RoleOp:
@@ -78,22 +88,25 @@ def mainloop(
         state: The first stage.
         tried: Whether a wait begins with try_wait.
     """
-    before = state
+    before, together = state, tiles_promoted(collective)
     for number, k_tile in enumerate(k_tiles_of(unit)):
         yield Wait(Mbarrier("mainloop.full", state.index), state.phase, tried)
         yield WGMMA_FENCE
-        anew = number == 0 or promotes(collective)
+        anew = number % together == 0 if together else number == 0
         yield from multiplied(collective, slot, k_tile, state.index, begins=anew)
         yield WGMMA_COMMIT
         if number >= GROUPS_IN_FLIGHT:
             yield WgmmaWait(GROUPS_IN_FLIGHT)
-        if promotes(collective):
+        if together and (number + 1) % together == 0:
             yield WgmmaWait(0)
             yield Promote()
         if number >= GROUPS_IN_FLIGHT:
             yield releases(place, before.index)
             before = before.advance()
         state = state.advance()
+    if together and unit.k_tiles % together:
+        yield WgmmaWait(0)
+        yield Promote()
 
 
 def tail(place: Place, unit: WorkUnit, state: PipelineState) -> Iterator[RoleOp]:
