@@ -193,7 +193,7 @@ class Verification(ABC, Generic[ProgramT, TensorsT]):
             BadInput: The folder already holds tensors, or tensors of this family cannot be written.
         """
         raise BadInput(
-            f"--save-tensors must be left out for {self.mainloop}: tensors of GEMMs and convolutions are written"
+            f"--save-tensors must be left out for {self.mainloop}: tensors of gemm and convolutions alone are written"
         )
 
     def save(

@@ -13,6 +13,7 @@ Source: CUTLASS python/cutlass_library/gemm_operation.py (procedural_name of 3.x
 import re
 from typing import Any, Final
 
+from gpusim.element_types import element_bits
 from gpusim.errors import BadInput
 from gpusim.scenario.text import quoted
 
@@ -36,6 +37,8 @@ _SCHEDULES: Final = {
     "_warpspecialized_cooperative": "cooperative",
     "_warpspecialized_pingpong": "pingpong",
 }
+_LETTERS: Final = {"f32": "s", "f16": "h", "s32": "i"}
+_MOST_COLUMNS, _K_BYTES = 256, 32
 _FAST: Final = "_fp8_fastaccum"
 _EPILOGUES: Final = ("_epi_tma", "_epi_nosmem", "")
 _MAJOR: Final = {"t": "row", "n": "column"}
@@ -67,7 +70,8 @@ def parse_3x_name(name: str) -> dict[str, Any]:
     needs = "_epi_nosmem" if schedule == "non_specialized" else "_epi_tma"
     if epilogue not in (needs, ""):
         raise BadInput(f"the epilogue of {schedule} must be {needs[1:]}, got {epilogue[1:]}: {name}")
-    ab = "tf32" if found["a"] == "f32" or found["tf32"] else found["a"]
+    ab = _operand_type(name, found)
+    _check_numbers(name, found, ab)
     kernel: dict[str, Any] = {
         "schedule": schedule,
         "tile": [int(found[axis]) for axis in "mnk"],
@@ -85,6 +89,28 @@ def parse_3x_name(name: str) -> dict[str, Any]:
         "dtype": {"ab": ab, "accumulator": found["accumulator"], "output": found["d"]},
     }
     return {"machine": "h100_sxm", "problem": problem, "kernel": kernel}
+
+
+def _operand_type(name: str, found: re.Match[str]) -> str:
+    """Return the operands' type; f32 is rounded to tf32 by kernels that say so."""
+    if (found["a"] in ("f32", "tf32")) != bool(found["tf32"]):
+        raise BadInput(f"a CUTLASS 3.x name must have tf32gemm for operands of f32 or tf32, and only for these: {name}")
+    letter = _LETTERS.get(found["accumulator"])
+    if letter != found["letter"]:
+        raise BadInput(f"the letter before 64x must be {letter} for {found['accumulator']} accumulators: {name}")
+    return "tf32" if found["tf32"] else found["a"]
+
+
+def _check_numbers(name: str, found: re.Match[str], ab: str) -> None:
+    """Check the instruction and the alignment, which follow from the type and the tile."""
+    bits = element_bits(ab)
+    for key, what, needed in (
+        ("columns", "N of the instruction", min(int(found["n"]), _MOST_COLUMNS)),
+        ("depth", f"K of the instruction for {ab}", 8 * _K_BYTES // bits),
+        ("alignment", f"alignment for {ab}, which TMA needs,", 128 // bits),
+    ):
+        if int(found[key]) != needed:
+            raise BadInput(f"the {what} must be {needed}, got {found[key]}: {name}")
 
 
 def _parts(name: str, rest: str) -> tuple[str, bool, str]:

@@ -277,8 +277,8 @@ def _first_refusal(error: ValidationError, text: Text, root: type[BaseModel]) ->
     """Return one of pydantic's errors: a misspelt key before the key that is missing due to it, else the first."""
     found = error.errors(include_url=False)
     first = min(found, key=lambda item: item["type"] != "extra_forbidden")
-    # An error inside a list is reported at the list's key.
-    names = [part for part in first["loc"] if isinstance(part, str)]
+    # An error inside a list, or in one of several types, is reported at the key.
+    names = _keys([part for part in first["loc"] if isinstance(part, str)], root)
     key = ".".join(names)
     table = _table_model(names[:-1], root)
     if first["type"] == "extra_forbidden":
@@ -297,6 +297,17 @@ def _unknown_key(names: list[str], model: type[BaseModel], origin: Origin) -> Ba
     hint = f'did you mean "{near}"?' if near else f"allowed: {', '.join(allowed)}"
     place = origin.at(".".join(map(bare_or_quoted, names)))
     return BadInput(f"unknown key {quoted(names[-1])}, {hint} ({place})")
+
+
+def _keys(names: list[str], root: type[BaseModel]) -> list[str]:
+    """Return the leading names that are keys: those of tables, and one in the last of these."""
+    model: Any = root
+    for count, name in enumerate(names, 1):
+        field = model.model_fields.get(name)
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            return names[:count]
+        model = field.annotation
+    return names
 
 
 def _table_model(names: list[str], root: type[BaseModel]) -> type[BaseModel]:

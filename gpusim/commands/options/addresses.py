@@ -18,7 +18,8 @@ class AddressesOptions:
         typer.Argument(
             metavar="STREAM",
             help="gmem_a, gmem_b, smem_store_a, smem_store_b, ldmatrix_a, ldmatrix_b, epilogue or events; of attention "
-            "_q, _k, _p, _v for _a, _b.",
+            "_q, _k, _p, _v for _a, _b; of hopper_gemm tma_a, tma_b, tma_c, tma_d, wgmma, mbarrier, stmatrix, "
+            "scheduler, stages, tensor_maps or events.",
             show_default=False,
         ),
     ] = None

@@ -5,9 +5,9 @@ from typing import Final
 
 from gpusim.element_types import element_bits
 from gpusim.families.hopper.collective import CTA_SHARED_BYTES, collective_of
-from gpusim.families.hopper.problem import MMA_ROWS, HopperScenario
+from gpusim.families.hopper.problem import MMA_ROWS, PROMOTED_TOGETHER, HopperScenario
 from gpusim.machine import Machine
-from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS, MOST_K_TILES
+from gpusim.scenario.checks import GREATEST_FLOAT, MOST_CTAS, MOST_ELEMENTS
 from gpusim.scenario.text import Origin, shown
 from gpusim.units import VECTOR_BITS
 
@@ -34,6 +34,12 @@ _MOST_CLUSTER: Final = 8
 _MOST_BOX: Final = 256
 """Largest extent of a TMA box (cuTensorMapEncodeTiled)."""
 
+_MOST_K_TILES: Final = 1 << 16
+"""Most k tiles of a tile, as the operations of a CTA are written down one by one."""
+
+_MOST_BATCHES: Final = 65535
+"""Most batches: gridDim.z of a kernel without a scheduler."""
+
 _SUBTILE_COLUMNS: Final = 16
 """The epilogue's subtiles are at least so wide: the columns of a matrix instruction."""
 
@@ -45,7 +51,7 @@ def check_hopper(scenario: HopperScenario, machine: Machine, origin: Origin) -> 
     Raises:
         BadInput: The first broken rule, in one line: what is allowed, what was found, where it was written.
     """
-    rule = f"one of compute capability 9.0, whose SMs have wgmma: {machine.name} is none"
+    rule = f"of compute capability 9.0, whose SMs have wgmma; {machine.name} is not"
     origin.require(machine.compute_capability == HOPPER_CAPABILITY, "machine", rule, scenario.machine)
     _check_types(scenario, origin)
     _check_schedule(scenario, origin)
@@ -70,6 +76,10 @@ def _check_types(scenario: HopperScenario, origin: Origin) -> None:
         origin.require(problem.layout_a == "row", "problem.layout_a", f"row: {reason}", problem.layout_a)
         origin.require(problem.layout_b == "column", "problem.layout_b", f"column: {reason}", problem.layout_b)
     fast = scenario.kernel.fast_accumulation
+    together = PROMOTED_TOGETHER * scenario.instruction_k
+    if dtype.ab in ("e4m3", "e5m2") and not fast:
+        rule = f"K a divisor of {together} for {dtype.ab} without fast_accumulation: sums are promoted after so many"
+        origin.require(together % scenario.kernel.tile[2] == 0, "kernel.tile", rule, list(scenario.kernel.tile))
     if dtype.ab in ("e4m3", "e5m2") and scenario.kernel.schedule == "non_specialized":
         rule = f"true for {dtype.ab} and non_specialized, whose sums are never promoted"
         origin.require(fast, "kernel.fast_accumulation", rule, fast)
@@ -107,6 +117,8 @@ def _check_tile(scenario: HopperScenario, origin: Origin) -> None:
             atom = VECTOR_BITS * 4 // bits
             rule = f"{name} a multiple of {atom} where it is contiguous"
             origin.require(extent % atom == 0, "kernel.tile", rule, list(kernel.tile))
+            rule = f"K at most {_MOST_BOX} where {name} is contiguous: a box has all of it"
+            origin.require(k <= _MOST_BOX, "kernel.tile", rule, list(kernel.tile))
 
 
 def _check_cluster(scenario: HopperScenario, machine: Machine, origin: Origin) -> None:
@@ -142,14 +154,13 @@ def _check_scales(scenario: HopperScenario, origin: Origin) -> None:
     for name in ("alpha", "beta"):
         value = float(getattr(scenario.problem, name))
         origin.require(abs(value) <= greatest, f"problem.{name}", f"at most {greatest:g} in magnitude", value)
-    origin.require(scenario.problem.alpha != 0, "problem.alpha", "other than 0", scenario.problem.alpha)
 
 
 def _check_stages(scenario: HopperScenario, origin: Origin) -> None:
     kernel = collective_of(scenario)
     least = 3 if scenario.kernel.schedule == "non_specialized" else 2
     if scenario.kernel.stages == "auto":
-        rule = f"a tile of which {least} stages fit beside the epilogue in {shown(CTA_SHARED_BYTES)} bytes"
+        rule = f"so small that {least} stages fit beside the epilogue in {shown(CTA_SHARED_BYTES)} bytes"
         origin.require(kernel.stages >= least, "kernel.tile", rule, list(scenario.kernel.tile))
     rule = f"at least {least} for {scenario.kernel.schedule}"
     origin.require(kernel.stages >= least, "kernel.stages", rule, kernel.stages)
@@ -159,10 +170,12 @@ def _check_stages(scenario: HopperScenario, origin: Origin) -> None:
 
 def _check_size(scenario: HopperScenario, origin: Origin) -> None:
     problem, (m, n, _) = scenario.problem, scenario.kernel.tile
+    batches = f"at most {_MOST_BATCHES} batches"
+    origin.require(problem.l <= _MOST_BATCHES, "problem.l", batches, problem.l)
     for name, extents in (("m", (problem.m, problem.k)), ("n", (problem.n, problem.k)), ("m", (problem.m, problem.n))):
         rule = f"one whose tensors have at most {MOST_ELEMENTS} elements"
         origin.require(prod(extents) * problem.l <= MOST_ELEMENTS, f"problem.{name}", rule, getattr(problem, name))
     tiles = -(-problem.m // m) * -(-problem.n // n) * problem.l
     origin.require(tiles <= MOST_CTAS, "problem.m", f"one with at most {MOST_CTAS} tiles", problem.m)
-    rule = f"one with at most {MOST_K_TILES} k tiles"
-    origin.require(scenario.k_tiles <= MOST_K_TILES, "problem.k", rule, problem.k)
+    rule = f"one with at most {_MOST_K_TILES} k tiles"
+    origin.require(scenario.k_tiles <= _MOST_K_TILES, "problem.k", rule, problem.k)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import gcd
 from typing import Final, Literal
 
+from gpusim.element_types import element_bits
 from gpusim.families.hopper.problem import MMA_ROWS, WARPGROUP, HopperScenario
 from gpusim.families.hopper.program.ops import Mbarrier
 from gpusim.units import WARP_SIZE
@@ -24,7 +25,7 @@ _SWIZZLES: Final = (128, 64, 32, 16)
 """Widths of GMMA's atoms in bytes; 16 is the atom without a swizzle."""
 
 HEAVY_ACCUMULATORS: Final = 208
-"""Accumulators of a thread from which cooperative kernels move more registers to the consumers."""
+"""Registers of a thread's accumulators from which cooperative kernels move more registers to the consumers."""
 
 OperandSide = Literal["a", "b"]
 
@@ -197,7 +198,9 @@ class Collective:
         schedule, (m, n, _) = self.scenario.kernel.schedule, self.scenario.kernel.tile
         if schedule in ("non_specialized", "warp_specialized"):
             return None
-        heavy = schedule == "cooperative" and m * n // (WARPGROUP * self.consumers) >= HEAVY_ACCUMULATORS
+        bits = element_bits(self.scenario.problem.dtype.accumulator)
+        accumulators = m * n // (WARPGROUP * self.consumers) * bits // 32
+        heavy = schedule == "cooperative" and accumulators >= HEAVY_ACCUMULATORS
         return (24, 240) if heavy else (40, 232)
 
     @property

@@ -72,6 +72,11 @@ def tile_sectors(
         filled: Whether bytes outside the tensor are filled, as in loads.
     """
     width, height, batches = extents
+    # Sectors begin at the same places in all batches, or in every second one.
+    alike = 1 if width * element_bytes * height % SECTOR_BYTES == 0 else 2
+    if batches > alike:
+        found = tile_sectors((width, height, alike), element_bytes, tile, box, filled=filled)
+        return found[np.arange(batches) % alike]
     pitch, across, down = width * element_bytes, -(-width // tile[0]), -(-height // tile[1])
     first = np.arange(0, across * tile[0], box, dtype=np.int64) * element_bytes
     end = np.minimum(first + box * element_bytes, pitch)
@@ -82,8 +87,8 @@ def tile_sectors(
     if filled:
         outside = box * element_bytes - np.where(inside, end - first, 0)
         touched += -(-outside // SECTOR_BYTES)
-    found: IntArray = touched.reshape(batches, down, tile[1], across, -1).sum(axis=(2, 4))
-    return found
+    summed: IntArray = touched.reshape(batches, down, tile[1], across, -1).sum(axis=(2, 4))
+    return summed
 
 
 def _operand_sectors(kernel: Collective, operand: SharedOperand) -> IntArray:

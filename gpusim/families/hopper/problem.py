@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field, StrictBool, StrictInt
 
 from gpusim.element_types import element_bits
-from gpusim.scenario.models import Extent, MatrixLayout, Pair, Scale, Scenario, Table, Triple
+from gpusim.scenario.models import Extent, MatrixLayout, Pair, Rule, Scale, Scenario, Table, Triple
 
 Operands: TypeAlias = Literal["f16", "bf16", "tf32", "s8", "e4m3", "e5m2"]
 Schedule: TypeAlias = Literal["non_specialized", "warp_specialized", "cooperative", "pingpong"]
@@ -21,6 +21,10 @@ MMA_ROWS = 64
 
 K_BYTES = 32
 """Bytes of a row of A that a wgmma multiplies: its K extent in every type."""
+
+
+PROMOTED_TOGETHER = 4
+"""wgmma along K whose sums stay in the accumulators of 8-bit floats before they are promoted."""
 
 
 class HopperDTypes(Table):
@@ -63,11 +67,14 @@ class HopperKernel(Table):
 
     schedule: Schedule = Field(
         "cooperative",
-        description="Roles of the warpgroups: none, a producer and one consumer, two consumers of one tile, or of two.",
+        description="Roles: all warps load and multiply; a producer and a consumer; two consumers share a tile; two "
+        "take turns.",
     )
     tile: Triple = Field((128, 128, 64), description="Extents M, N, K of a CTA's tile.")
     cluster: Pair = Field((1, 1), description="CTAs of a cluster along M and N, which share their operands' boxes.")
-    stages: Stages = Field("auto", description='Slots of the ring: a number, or as many as fit ("auto").')
+    stages: Annotated[Stages, Rule('"auto" or an integer from 2 to 64')] = Field(
+        "auto", description='Slots of the ring: a number, or as many as fit ("auto").'
+    )
     scheduler: Scheduler | None = Field(
         None,
         description="Which CTA does which tile. Default: persistent for cooperative and pingpong, else none.",

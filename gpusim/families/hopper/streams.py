@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusim.errors import BadInput
+from gpusim.errors import BadInput, Unsupported
 from gpusim.families.hopper.collective import collective_of
 from gpusim.families.hopper.problem import HopperScenario
 from gpusim.families.hopper.program.ops import (
@@ -100,22 +100,25 @@ def stream(scenario: HopperScenario, name: str, ctaid: CtaId, selection: Selecti
     if name not in STREAM_COLUMNS:
         raise BadInput(f"stream must be one of {', '.join([*STREAM_COLUMNS, 'events'])}, got {name!r}")
     columns = STREAM_COLUMNS[name]
-    work = _work(scenario)
-    units = _units(work, ctaid)
+    limits = {"thread": collective_of(scenario).threads, "k_tile": scenario.k_tiles}
+    for key, chosen in (("thread", selection.threads), ("k_tile", selection.k_tiles)):
+        option = f"--{key.replace('_', '-')}s"
+        if chosen is not None and key not in columns:
+            raise BadInput(f"{option} must be left out for {name}, which has none")
+        if chosen is not None and max(chosen) >= limits[key]:
+            raise BadInput(f"{option} must be 0..{limits[key] - 1} for {name}, got {max(chosen)}")
     rows: list[tuple[int, ...]]
-    if name == "scheduler":
-        rows = [tuple(unit) for unit in units]
-    elif name == "stages":
+    if name == "stages":
         rows = [_stages(scenario)]
     elif name == "tensor_maps":
         rows = tensor_maps(scenario)
     else:
-        rows = [row for role in _roles(scenario, units, ctaid) for row in _rows_of(name, role)]
+        units = _units(_work(scenario), ctaid)
+        made = _roles(scenario, units, ctaid) if name != "scheduler" else ()
+        rows = [row for role in made for row in _rows_of(name, role)] if made else [tuple(unit) for unit in units]
     table = np.array(rows, dtype=np.int64).reshape(-1, len(columns))
     for key, chosen in (("thread", selection.threads), ("k_tile", selection.k_tiles)):
         if chosen is not None:
-            if key not in columns:
-                raise BadInput(f"--{key.replace('_', '-')}s must be left out for {name}, which has none")
             table = table[np.isin(table[:, columns.index(key)], sorted(chosen))]
     return AddressStream(columns, table)
 
@@ -131,8 +134,14 @@ def events(scenario: HopperScenario, ctaid: CtaId, thread: int) -> Events:
 
     Raises:
         BadInput: The CTA is outside the grid, or it has no such thread.
+        Unsupported: The CTA shares a tile with others, and how their sums meet is not written down.
     """
-    roles = _roles(scenario, _units(_work(scenario), ctaid), ctaid)
+    units = _units(_work(scenario), ctaid)
+    if any(unit.fixup for unit in units):
+        raise Unsupported(
+            "stream_k: how CTAs add the sums of a tile that they share has no events; see the other streams"
+        )
+    roles = _roles(scenario, units, ctaid)
     role = next((one for one in roles if one.first <= thread < one.first + one.threads), None)
     if role is None:
         raise BadInput(f"--thread must be 0..{collective_of(scenario).threads - 1}, got {thread}")

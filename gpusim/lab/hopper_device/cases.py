@@ -20,9 +20,9 @@ class HopperCase:
     Attributes:
         name: Name of the kernel; that of the measured CUTLASS kernel where there is one.
         problem, kernel: Settings of the scenario's two tables, without extents.
-        traced: _Extents of the problem that is traced.
+        traced: Extents of the problem that is traced.
         batches: Batches of that problem.
-        timed: _Extents of the problems that are timed.
+        timed: Extents of the problems that are timed.
     """
 
     name: str

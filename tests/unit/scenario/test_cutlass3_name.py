@@ -75,6 +75,14 @@ def test_names_of_all_schedules_and_types_are_scenarios(name, path, value):
         (("_tnt_", "_tnn_"), "column-major outputs are not supported (layouts tnn, whose third letter must be t)"),
         (("_f16_f16_f32", "_f16_bf16_f32"), "kernels of two input types are not supported"),
         (("_f32_f16_f16_", "_f32_f32_f16_"), "kernels whose C has another type than D are not supported"),
+        (("s64x128x16", "s64x999x16"), "the N of the instruction must be 128, got 999"),
+        (("s64x128x16", "s64x128x8"), "the K of the instruction for f16 must be 16, got 8"),
+        (("s64x", "h64x"), "the letter before 64x must be s for f32 accumulators"),
+        (("align8", "align4"), "the alignment for f16, which TMA needs, must be 8, got 4"),
+        (
+            ("gemm_f16_f16", "gemm_f32_f32"),
+            "a CUTLASS 3.x name must have tf32gemm for operands of f32 or tf32, and only for these",
+        ),
         (("_epi_tma", "_epi_nosmem"), "the epilogue of cooperative must be epi_tma, got epi_nosmem"),
     ],
 )

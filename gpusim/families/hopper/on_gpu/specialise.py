@@ -34,7 +34,7 @@ def specialise(scenario: HopperScenario, build: Build = "plain") -> Specialisati
     """
     Return the specialised kernel of a scenario.
 
-    _Extents, alpha, beta and the raster are run-time values. Only whether beta is 0 is compiled in.
+    Extents, alpha, beta and the raster are run-time values. Only whether beta is 0 is compiled in.
 
     Args:
         scenario: Problem and kernel.

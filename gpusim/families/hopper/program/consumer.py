@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpusim.families.hopper.collective import Collective
-from gpusim.families.hopper.problem import WARPGROUP
+from gpusim.families.hopper.problem import PROMOTED_TOGETHER, WARPGROUP
 from gpusim.families.hopper.program.descriptors import descriptors
 from gpusim.families.hopper.program.ops import (
     WGMMA_COMMIT,
@@ -23,10 +23,6 @@ from gpusim.tile.scheduler.cta_work import WorkUnit
 
 GROUPS_IN_FLIGHT = 1
 """wgmma groups that stay in flight while the next k tile is waited for (CUTLASS's K_PIPE_MMAS)."""
-
-
-PROMOTED_TOGETHER = 4
-"""wgmma along K whose sums stay in the accumulators of 8-bit floats before they are promoted."""
 
 
 def multiplied(collective: Collective, slot: int, k_tile: int, stage: int, *, begins: bool) -> Iterator[RoleOp]:
@@ -65,7 +61,7 @@ def tiles_promoted(collective: Collective) -> int:
     kernel = collective.scenario.kernel
     if collective.scenario.problem.dtype.ab not in ("e4m3", "e5m2") or kernel.fast_accumulation:
         return 0
-    return max(1, PROMOTED_TOGETHER // collective.k_blocks)
+    return PROMOTED_TOGETHER // collective.k_blocks
 
 
 def releases(place: Place, index: int) -> RoleOp:

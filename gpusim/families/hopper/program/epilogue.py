@@ -45,7 +45,7 @@ class EpilogueState:
         awaited: The next stage of C.
         released: The next stage of C to release.
         store: Number of the next subtile that is staged.
-        issued: TMA stores that were issued for this tile.
+        issued: TMA stores that were issued since the last tail.
     """
 
     awaited: PipelineState

@@ -140,7 +140,7 @@ class Expect(RoleOp):
 @dataclass(frozen=True, slots=True)
 class MbarrierArrive(RoleOp):
     """
-    MbarrierArrive at an mbarrier, of the own CTA or of others of the cluster.
+    Arrive at an mbarrier, of the own CTA or of others of the cluster.
 
     Attributes:
         barrier: The barrier.

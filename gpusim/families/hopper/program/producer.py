@@ -76,12 +76,14 @@ def drained(pipeline: str, state: PipelineState) -> Iterator[RoleOp]:
 def source_loads(collective: Collective, place: Place, units: Sequence[WorkUnit], *, ordered: bool) -> Iterator[RoleOp]:
     """Yield what the producer of C does for all tiles of a CTA; ``ordered``: behind the first loads of A and B."""
     epilogue, kernel = collective.epilogue, collective.scenario.kernel
-    if epilogue is None or not units:
+    if epilogue is None or not any(unit.epilogue for unit in units):
         return
     state = producer_start(epilogue.stages_c)
     if ordered:
         yield Wait(*OrderedBarrier("load_order", 1, 2, 1).awaited())
     for number, unit in enumerate(units):
+        if not unit.epilogue:
+            continue
         yield BeginTile(number)
         for n, m in _subtiles(epilogue.subtiles):
             full = Mbarrier("epi_load.full", state.index)

@@ -104,7 +104,11 @@ def _consumers(collective: Collective, place: Place, units: Sequence[WorkUnit]) 
 
 
 def _shares(collective: Collective, place: Place, units: Sequence[WorkUnit], slot: int) -> Iterator[RoleOp]:
-    """Yield what a consumer does that multiplies its rows of every tile."""
+    """
+    Yield what a consumer does that multiplies its rows of every tile.
+
+    Not modelled: how stream-K adds the sums of a tile that several CTAs share.
+    """
     if collective.epilogue is None:
         return
     state, epilogue = PipelineState(collective.stages), first_state(collective.epilogue)
@@ -113,8 +117,9 @@ def _shares(collective: Collective, place: Place, units: Sequence[WorkUnit], slo
         yield from mainloop(collective, place, unit, slot, state)
         yield from tail(place, unit, state)
         state = state.advance(unit.k_tiles)
-        yield from epilogue_of_tile(collective, place, unit, slot, epilogue)
-    if units:
+        if unit.epilogue:
+            yield from epilogue_of_tile(collective, place, unit, slot, epilogue)
+    if any(unit.epilogue for unit in units):
         yield from store_tail(collective, place, epilogue)
 
 
