@@ -12,6 +12,7 @@ FOLDER = PACKAGE.parent / "docs" / "machine"
 MEASURED = PACKAGE.parent / "reports" / "measured"
 NO_UNIT = {"index", "changing", "failed_hypotheses"}
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in FOLDER.glob("*.md")}
+SM_90 = FOLDER.parent / "hopper.md"
 UNITS = {name: text for name, text in PAGES.items() if name not in NO_UNIT}
 
 TEMPLATE = ["Silicon does", "gpusim does", "Evidence", "How far off", "Open", "Deviations"]
@@ -76,8 +77,10 @@ def test_every_open_question_says_what_would_decide_it():
 
 
 def test_every_microbenchmark_that_was_measured_is_evidence_of_some_unit():
+    """Those of TMA, mbarriers and wgmma stand on the page of sm_90: no unit of the core simulates these yet."""
     measured = {path.name for path in (MEASURED / "h200" / "microbench").glob("*.csv")}
-    shown = {word for text in UNITS.values() for word in re.findall(r"\b(\w+\.csv)`", text)}
+    pages = (*UNITS.values(), SM_90.read_text(encoding="utf-8"))
+    shown = {word for text in pages for word in re.findall(r"\b(\w+\.csv)`", text)}
 
     assert measured - shown == set()
 
