@@ -246,9 +246,11 @@ def _command(file: str, options: RunOptions, origin: str) -> list[str]:
 def _draw(directory: Path, result: Result, timeline: Timeline, name: str) -> list[str]:
     """Draw the pictures and write the trace; return a warning about each that cannot be made, whatever the reason."""
     # Matplotlib takes longer to import than a small run takes to simulate.
-    from gpusim.verbs.pictures import draw_picture, write_trace
+    from gpusim.verbs.pictures import OF_FAMILIES, draw_picture, drawn_by_family, write_trace
 
     kinds = [kind for kind in run_directory.FIGURES if kind != "roofline" or result.tflops]
+    if not drawn_by_family(result.scenario):
+        kinds = [kind for kind in kinds if kind not in OF_FAMILIES]
     works: dict[str, Callable[[Path], object]] = {
         run_directory.FIGURES[kind]: partial(draw_picture, kind, result, timeline, name=name) for kind in kinds
     }

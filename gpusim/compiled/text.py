@@ -28,7 +28,7 @@ class CoreText:
         folder: Folder of the units.
         package: Name of that folder as a package.
         module: Name of the compiled module, which lies beside the units.
-        units: The units, each after those that it imports.
+        units: The units, each after those that it imports; one in an inner room is named with its room: "room.unit".
         native: Modules beside the units that C has functions for: the compiled core takes their ``.pxd`` alone.
         numbers: Modules whose integers are constants of C, by their names.
         typed: Files beside the units that have the types of those integers.
@@ -66,23 +66,28 @@ class CoreText:
 
     def code(self) -> str:
         """Return the code of all units as one module's text."""
-        return "\n\n".join(self.without_units(self._read(f"{unit}.py")) for unit in self.units)
+        return "\n\n".join(self.without_units(self._read(_path(unit, ".py"))) for unit in self.units)
 
     @cached_property
     def _typed(self) -> tuple[str, ...]:
-        return tuple(f"{name}.pxd" for name in (*self.typed, *self.native, *self.units))
+        return tuple(_path(name, ".pxd") for name in (*self.typed, *self.native, *self.units))
 
     def types(self) -> str:
         """Return the types of the named integers and of all units, as one module's text."""
         package = re.escape(self.package)
-        imports = re.compile(rf"from {package}\.(\w+) cimport [\w, ]+\n")
+        imports = re.compile(rf"from {package}\.[\w.]+ cimport [\w, ]+\n")
         return "\n".join(imports.sub("", self._read(name)) for name in self._typed)
 
     def digest(self) -> str:
         """Return the SHA-256 of the named integers, code and types; the compiled core stores that of its build."""
         integers = "".join(f"{name}={value}\n" for name, value in sorted(self.named_integers().items()))
-        files = (*self._typed, *(f"{unit}.py" for unit in self.units))
+        files = (*self._typed, *(_path(unit, ".py") for unit in self.units))
         return hashlib.sha256("\n".join([integers, *map(self._read, files)]).encode()).hexdigest()
 
     def _read(self, name: str) -> str:
         return (self.folder / name).read_text(encoding="utf-8")
+
+
+def _path(name: str, suffix: str) -> str:
+    """Return the path of a module beside the units, or in a room beside them."""
+    return name.replace(".", "/") + suffix

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from gpusim.errors import Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gpusim.cuda.specialise import Build, Specialisation
     from gpusim.families.verification import Verification
@@ -37,7 +37,7 @@ StageT = TypeVar("StageT")
 
 _LACKING = {
     "schedule": "its roles have no schedule of one program for all warps, which this command needs",
-    "timed": "it is not simulated in time; `gpusim addresses` and `gpusim verify` know it",
+    "timed": "its roles have no stream of one program for all warps, which this command needs",
     "cuda": "kernels_cuda has no kernel of it",
     "device": "kernels_cuda has no kernel of it",
     "space": "its configurations are not searched",
@@ -66,6 +66,24 @@ class Timing(Protocol):
 
     def timed_kernels(self, scenario: Any, machine: Machine) -> tuple[TimedKernel[Any], ...]:
         """Return the kernels of a scenario for simulation in time, in launch order."""
+
+
+class Simulations(Protocol):
+    """Stage ``simulated``: how a family whose warps have roles is simulated in time, in place of ``timed``."""
+
+    def simulate(self, scenario: Any, machine: Machine, progress: Callable[[str], None]) -> tuple[Result, Timeline]:
+        """
+        Simulate a scenario, and return its result and the timeline of the watched CTA.
+
+        Raises:
+            BadInput: The machine cannot run the kernel.
+        """
+
+    def warps(self, scenario: Any) -> int:
+        """Return the warps of a CTA."""
+
+    def changes(self, scenario: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield changes of a scenario that may help, each in words and as settings by dotted key."""
 
 
 class Kernels(Protocol):
@@ -202,6 +220,11 @@ class Family:
         kinds = ", ".join(kind.name for kind in self.kinds)
         raise Unsupported(f"{kinds}: {_LACKING.get(name, f'the stage {name!r} is missing')}")
 
+    def has(self, stage: str) -> bool:
+        """Return whether the family has a stage, of its own or of the family that it extends."""
+        own = find_spec(f"{self.folder}.{stage}") is not None
+        return own or (self.extends is not None and self.extends.has(stage))
+
     schedules = _Stage[Schedules]("schedule")
     """The stage that makes schedules."""
 
@@ -210,6 +233,9 @@ class Family:
 
     timing = _Stage[Timing]("timed")
     """The stage that makes kernels for simulation in time."""
+
+    simulations = _Stage[Simulations]("simulated")
+    """The stage that simulates kernels whose warps have roles."""
 
     cuda = _Stage[Kernels]("cuda")
     """The stage that specialises kernels for a GPU."""

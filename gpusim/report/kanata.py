@@ -30,6 +30,7 @@ KANATA_STAGES = {
     "drain": "Dr",
     "dispatch_stall": "Di",
     "membar": "Mb",
+    "gmma": "Gm",
     "sleeping": "Sl",
 }
 """Konata stage of each stall reason of an instruction; in ``Is`` it issues."""

@@ -14,7 +14,7 @@ from gpusim.errors import printable
 from gpusim.machine.spec import Machine
 from gpusim.report import captions
 from gpusim.report.stall_shares import percent, ranked_stalls
-from gpusim.results.result import NOT_IN_CUTLASS, Result
+from gpusim.results.result import NOT_IN_CUTLASS, Result, RoleWait
 from gpusim.results.trust import trust_line
 from gpusim.results.use import Use, use_of
 from gpusim.results.verdict import verdict
@@ -122,6 +122,12 @@ def summary(
             Text(""),
             Text("Stalls, share of warp cycles (`gpusim stalls` says what each means)", style="bold"),
             stalls(ranked_stalls(result), ascii_only=ascii_only),
+        ]
+    if result.roles:
+        parts += [
+            Text(""),
+            Text("Roles, share of their warp cycles", style="bold"),
+            _roles(result.roles, ascii_only=ascii_only),
         ]
     if result.hazards:
         parts += [Text(""), Text(f"{counted(len(result.hazards), 'hazard')} in the schedule", style="bold red")]
@@ -236,6 +242,19 @@ def _conflicts(result: Result, *, ascii_only: bool) -> Table:
         counts = (row.requests, row.wavefronts, row.ideal_wavefronts, row.conflicts)
         style = "red" if row.conflicts else None
         table.add_row(row.op, row.operand, *(f"{count:,}" for count in counts), way, style=style)
+    return table
+
+
+def _roles(roles: Sequence[RoleWait], *, ascii_only: bool) -> Table:
+    """Return the table of what each role waits for."""
+    table = Table(box=_ASCII_HEAD if ascii_only else box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in ("role", "waits for"):
+        table.add_column(column)
+    table.add_column("share", justify="right")
+    before = ""
+    for row in roles:
+        table.add_row(row.role if row.role != before else "", row.waits_for, percent(row.share))
+        before = row.role
     return table
 
 

@@ -33,6 +33,7 @@ WAITED_FOR: Final[Mapping[str, str]] = {
     **dict.fromkeys(("barrier", "membar", "sleeping"), "barriers"),
     **dict.fromkeys(("no_instruction", "imc_miss"), "fetch of instructions and constants"),
     "math_pipe_throttle": "math pipes",
+    "gmma": "wgmma in flight",
     "not_selected": "issue slots",
 }
 """Words for the waits of warps, by stall reason, without "selected", which is no wait."""

@@ -54,6 +54,7 @@ class Work:
         mmas: mma.sync instructions.
         pipes: Warp instructions of each pipe besides the tensor core, by the machine's names.
         zero_filling: Wavefronts of cp.async that write zeros in lanes that are predicated off.
+        other_wavefronts: Wavefronts that are in no table of bank conflicts, such as those of wgmma.
     """
 
     counters: Mapping[str, float]
@@ -62,6 +63,7 @@ class Work:
     mmas: int
     pipes: Mapping[str, int]
     zero_filling: int
+    other_wavefronts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ def resources(machine: Machine, work: Work, spans: RunSpans) -> tuple[Resource, 
 
     copied = sum(row.wavefronts for row in work.bank_conflicts if row.op == _COPY)
     wavefronts = sum(row.wavefronts for row in work.bank_conflicts) - copied + min(copied, work.zero_filling)
+    wavefronts += work.other_wavefronts
     read, written = counters["lts__t_sectors_op_read.sum"], counters["lts__t_sectors_op_write.sum"]
     moved = counters["dram__bytes_read.sum"] + counters["dram__bytes_write.sum"]
     found = [

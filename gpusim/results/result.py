@@ -139,6 +139,22 @@ class PipelineRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RoleWait:
+    """
+    What the warps of one role of a warp-specialised kernel spend their cycles on.
+
+    Attributes:
+        role: The role, such as "producer".
+        waits_for: The mbarriers that they wait for, such as "mainloop.full"; another wait; or "issue".
+        share: Share of the role's warp cycles, 0 to 1.
+    """
+
+    role: str
+    waits_for: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """
     The result of one run. Totals are over the grid unless a field says otherwise.
@@ -155,6 +171,7 @@ class Result:
         reduction: The second launch of a parallel split-K. Cycles, time, counters and stalls are those of both launches
             together; grid, occupancy, bank conflicts and pipeline are the first one's.
         trust: Validation error of similar kernels; None if no similar kernel was validated.
+        roles: What each role of a warp-specialised kernel waits for; empty for other kernels.
     """
 
     scenario: dict[str, Any]
@@ -180,6 +197,7 @@ class Result:
     provenance: dict[str, Any]
     reduction: ReductionLaunch | None = None
     trust: Trust | None = None
+    roles: tuple[RoleWait, ...] = ()
     schema: str = field(default=RESULT_SCHEMA)
 
     def __hash__(self) -> int:
@@ -254,6 +272,7 @@ def load(path: Path) -> Result:
     data["simulated"] = Simulated(**data["simulated"])
     data["bank_conflicts"] = tuple(BankConflicts(**row) for row in data["bank_conflicts"])
     data["pipeline"] = tuple(PipelineRow(**row) for row in data["pipeline"])
+    data["roles"] = tuple(RoleWait(**row) for row in data.get("roles", ()))
     data["hazards"] = tuple(data["hazards"])
     data["grid"] = tuple(data["grid"])
     if data.get("reduction") is not None:

@@ -74,6 +74,11 @@ STALL_WORDS: Final[dict[str, StallWords]] = {
         "the dispatcher", "the dispatcher holds the instruction back", "fewer conflicts of registers"
     ),
     "membar": StallWords("memory fences", "a memory fence", "fewer fences"),
+    "gmma": StallWords(
+        "wgmma in flight",
+        "a group of wgmma that it has issued, until few enough are in flight",
+        "nothing where the tensor core is busy all the time: that is the peak; else more warpgroups that take turns",
+    ),
     "sleeping": StallWords("its own sleep", "the warp sleeps on purpose", "a shorter nanosleep"),
 }
 """Definition of each reason. Their names are ncu's, without ``smsp__average_warps_issue_stalled_``."""

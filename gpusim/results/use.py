@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from gpusim.element_types import element_bits
 from gpusim.machine.spec import Machine
 from gpusim.results.resources import TENSOR_METRICS, resources_of
 from gpusim.results.result import Result
@@ -69,10 +70,26 @@ def tile_efficiency(flops: float, mmas: float, instruction: Sequence[int]) -> fl
     return min(1.0, flops / executed) if executed else None
 
 
+_OF_SM = 4
+"""Warps that execute a wgmma together."""
+
+_WGMMA_METRIC = "sm__sass_inst_executed_op_shared_gmma.sum"
+
+
+def instruction_of(result: Result) -> tuple[int, int, int]:
+    """Return M, N and K of one matrix instruction of a warp: a quarter of M of a wgmma."""
+    kernel = result.scenario["kernel"]
+    if "instruction" in kernel:
+        m, n, k = kernel["instruction"]
+        return m, n, k
+    bits = element_bits(result.scenario["problem"]["dtype"]["ab"])
+    return 64 // _OF_SM, kernel["tile"][1], 256 // bits
+
+
 def _tile_efficiency(result: Result) -> float | None:
     """Return the tile efficiency of a run. The result states its operations as a rate with three decimals."""
-    mmas = sum(result.counters.get(metric, 0) for metric in TENSOR_METRICS)
-    return tile_efficiency(result.tflops * result.time_us * 1e6, mmas, result.scenario["kernel"]["instruction"])
+    mmas = sum(result.counters.get(metric, 0) for metric in (*TENSOR_METRICS, _WGMMA_METRIC))
+    return tile_efficiency(result.tflops * result.time_us * 1e6, mmas, instruction_of(result))
 
 
 def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
@@ -84,7 +101,7 @@ def tensor_peak_tflops(result: Result, machine: Machine) -> float | None:
     interval = mma_interval(result, machine)
     if interval is None:
         return None
-    operations = 2 * prod(result.scenario["kernel"]["instruction"]) * machine.smsps * machine.sms
+    operations = 2 * prod(instruction_of(result)) * machine.smsps * machine.sms
     return float(operations / interval * machine.clock_mhz / 1e6)
 
 
@@ -94,7 +111,9 @@ def mma_interval(result: Result, machine: Machine) -> int | None:
 
     Return None if the machine file has no figure for that shape and type.
     """
-    m, n, k = result.scenario["kernel"]["instruction"]
+    m, n, k = instruction_of(result)
+    if "instruction" not in result.scenario["kernel"]:
+        return None if machine.wgmma is None else n // 2
     dtype = result.scenario["problem"]["dtype"]
     pipe = machine.tensor.get(f"m{m}n{n}k{k}.{dtype['ab']}.{dtype['accumulator']}")
     return None if pipe is None else pipe.interval

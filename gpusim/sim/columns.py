@@ -115,6 +115,7 @@ class Code:
         barriers: Barriers of a CTA.
         stretches: First and end of parts of the code into and out of which no jump leads, in order. In code of a
             stream these are the segments.
+        mbarriers: mbarriers of a CTA.
     """
 
     of: Mapping[str, Column]
@@ -129,6 +130,7 @@ class Code:
     lines: int
     barriers: int
     stretches: Sequence[tuple[int, int]]
+    mbarriers: int = 0
 
 
 def together(*columns: Column) -> "list[memoryview[int]]":
@@ -207,7 +209,7 @@ class CodeRows:
         self.first = array("q", [place * CODE_WIDTH for place in code.first])
         self.end = array("q", [place * CODE_WIDTH for place in code.end])
         self.begins, self.warps_of, self.warps, self.lines = code.begins, code.warps_of, code.warps, code.lines
-        self.barriers = code.barriers
+        self.barriers, self.mbarriers = code.barriers, code.mbarriers
 
     if TYPE_CHECKING:
 
@@ -271,6 +273,7 @@ class Data:
         cached: Whether some access looks up the L1.
         simulates_l2: Whether the L2's lines are simulated; otherwise the statuses give the hits.
         traces: Accesses of traced instructions.
+        cluster: For each CTA the first CTA of its cluster; empty if no kernel asks.
     """
 
     program: Column
@@ -301,3 +304,4 @@ class Data:
     cached: bool
     simulates_l2: bool
     traces: Traces = field(default_factory=Traces)
+    cluster: Column = field(default_factory=lambda: column(()))

@@ -19,6 +19,7 @@ REASONS = (
     "dispatch_stall",
     "membar",
     "sleeping",
+    "gmma",
 )
 """Names of the stall reasons in ncu. The position of a name is its index in ``Warp.stalls``."""
 
@@ -38,7 +39,9 @@ REASONS = (
     DRAIN,
     DISPATCH_STALL,
     MEMBAR,
-) = range(15)
+    SLEEPING,
+    GMMA,
+) = range(17)
 
 REASON_COUNT = len(REASONS)
 """Number of stall reasons."""

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpusim.errors import BadInput
-from gpusim.families.registry import parse_scenario
+from gpusim.families.registry import family_of, parse_scenario
+from gpusim.machine.load import load_machine
 from gpusim.results.bound import Bound, bound_of
 from gpusim.results.resources import Resource, resources_of
 from gpusim.results.result import NOT_COMPILED, Result
@@ -14,11 +15,12 @@ from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
 from gpusim.verbs.explanation.losses import Budget, budget
 from gpusim.verbs.explanation.residency import Residency, occupancy
+from gpusim.verbs.explanation.roles import role_budget, role_sentences, role_verdict, role_what_ifs
 from gpusim.verbs.explanation.schedules import WhatIf
 from gpusim.verbs.explanation.sentences import sentences, verdict
 from gpusim.verbs.explanation.trials import Trials
 from gpusim.verbs.explanation.what_if import what_ifs
-from gpusim.verbs.simulate import SimulatedLaunch, simulate_launches
+from gpusim.verbs.simulate import SimulatedLaunch, simulate, simulate_launches
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,8 @@ def explain(
         scenario, stream = parse_scenario(what.scenario, "the run"), what.stream
     else:
         scenario = what
+    if family_of(scenario).has("simulated"):
+        return _of_roles(scenario, simulate(scenario, stream=stream, progress=say)[0], say)
     result, launches = simulate_launches(scenario, exact=exact, stream=stream, progress=say)
     return explanation(scenario, result, launches, exact=exact, say=say)
 
@@ -138,6 +142,25 @@ def explanation(
         what_if=changes,
         conflicts=collisions(scenario, result.bank_conflicts),
         counters=expected_counters(result.bank_conflicts),
+        result=result,
+    )
+
+
+def _of_roles(scenario: Scenario, result: Result, say: Callable[[str], None]) -> Explanation:
+    """Explain a kernel whose warps have roles."""
+    used, simulations = resources_of(result), family_of(scenario).simulations
+    bound, machine = bound_of(used, result.stalls), load_machine(scenario.machine)
+    shares = role_budget(result, min(result.ctas, machine.sms) / machine.sms)
+    return Explanation(
+        verdict=role_verdict(result, bound),
+        sentences=role_sentences(result, used),
+        bound=bound,
+        budget=shares,
+        resources=used,
+        occupancy=Residency(1, "shared_memory", simulations.warps(scenario), machine.limits.max_warps),
+        what_if=role_what_ifs(scenario, result, simulations.changes(scenario), say),
+        conflicts=(),
+        counters=(),
         result=result,
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 from gpusim.errors import BadInput
 from gpusim.families.registry import family_of, parse_scenario
@@ -23,6 +23,14 @@ from gpusim.results.use import use_of
 from gpusim.results.verdict import verdict
 from gpusim.scenario.models import Scenario
 from gpusim.verbs.program import watched_program
+
+OF_FAMILIES: Final = ("overlap", "conflicts")
+"""Pictures that a family draws of its own runs."""
+
+
+def drawn_by_family(scenario: Mapping[str, Any]) -> bool:
+    """Return whether the family of a resolved scenario draws pictures of its own."""
+    return family_of(parse_scenario(scenario, run_directory.SCENARIO)).has("pictures")
 
 
 class _Shown:

@@ -128,7 +128,8 @@ def _run(name: str, directory: Path, run: tuple[Result, Timeline], words: list[s
     result, timeline = run
     scenario = parse_scenario(result.scenario, str(directory / run_directory.SCENARIO))
     family, machine = family_of(scenario), load_machine(scenario.machine)
-    described, pictures = family.words(scenario), family.pictures.bank_pictures(scenario)
+    described = family.words(scenario)
+    pictures = family.pictures.bank_pictures(scenario) if family.has("pictures") else ()
     record = _record(name, scenario)
     measured = record.pipeline.rows if record is not None and record.pipeline is not None else ()
     return {
@@ -176,7 +177,7 @@ def _sass(scenario: Scenario, result: Result, timeline: Timeline) -> dict[str, A
 
     None if the streams are not available, or if the run had a user's machine code, which is not in its directory.
     """
-    if "cubin" in result.provenance or not timeline.warps:
+    if "cubin" in result.provenance or not timeline.warps or not family_of(scenario).has("timed"):
         return None
     kernel = family_of(scenario).timing.timed_kernels(scenario, load_machine(scenario.machine))[0]
     try:

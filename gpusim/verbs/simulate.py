@@ -83,10 +83,31 @@ def simulate(
         CannotRun: Streams must be compiled, but one is not shipped, and no compiler is installed.
         CheckFailed: The user's kernel does not execute its schedule.
     """
+    family = family_of(scenario)
+    if family.has("simulated"):
+        _require_estimate(scenario, exact=exact, stream=stream, user=user)
+        return family.simulations.simulate(scenario, load_machine(scenario.machine), progress or (lambda _: None))
     result, launches = simulate_launches(
         scenario, exact=exact, stream=stream, user=user, own_build=own_build, progress=progress
     )
     return result, launches[0].outcome.timeline
+
+
+def _require_estimate(scenario: Scenario, *, exact: bool | None, stream: str, user: UserKernel | None) -> None:
+    """
+    Check that a family whose warps have roles is asked for what it knows: every CTA, from estimated streams.
+
+    Raises:
+        BadInput: It is asked for something else.
+    """
+    if stream not in STREAM_CHOICES:
+        raise BadInput(f"stream must be one of {', '.join(STREAM_CHOICES)}, got {stream!r}")
+    if user is not None:
+        raise BadInput(f"{scenario.kind}: a cubin's machine code cannot be aligned with the roles of this kind")
+    if stream == "compiled":
+        raise BadInput(f'{scenario.kind}: stream must be "auto" or "estimated": the roles have no compiled streams')
+    if exact is False:
+        raise BadInput(f"{scenario.kind}: every CTA is simulated; a sample is not known for this kind")
 
 
 def simulate_launches(

@@ -86,6 +86,10 @@ class HopperKernel(Table):
         default=False, description="Whether sums of 8-bit floats stay in the tensor core's accumulators, of fewer bits."
     )
 
+    code: Literal["gpusim", "cutlass"] = Field(
+        "gpusim", description="Whose machine code is estimated: that of kernels_cuda/hopper, or CUTLASS's."
+    )
+
     @property
     def walk(self) -> Scheduler:
         """The scheduler: the one that is given, or the schedule's."""

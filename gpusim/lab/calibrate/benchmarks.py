@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from gpusim.errors import CannotRun, GpusimError
 from gpusim.lab.calibrate import clocks, cold, lines, memory, profiled, runs, sharing, tiles, together, written
 from gpusim.lab.calibrate.derive import Derived, derive
-from gpusim.lab.calibrate.hopper import barriers, beside, box_stores, boxes, merged, multicast, pitches, queue
+from gpusim.lab.calibrate.hopper import barriers, beside, box_stores, boxes, clock, merged, multicast, pitches, queue
 from gpusim.lab.calibrate.own import atomics, fences, opcodes, partial, repeats, residents, scattered, spaces
 from gpusim.lab.calibrate.runner import Device, MeasuredRow, say, write_rows
 from gpusim.machine.figure import printed_value
@@ -115,13 +115,14 @@ BENCHMARKS: dict[str, _Measure] = {
     "tma_stores": box_stores.measure_tma_stores,
     "wgmma_queue": queue.measure_wgmma_queue,
     "wgmma_loads": beside.measure_wgmma_loads,
+    "wgmma_clock": clock.measure_wgmma_clock,
     "mbarriers": barriers.measure_mbarriers,
 }
 """Benchmarks by the name of their CSV file."""
 
 SM_90_BENCHMARKS: Final = (
     *("tma_boxes", "tma_pitch", "tma_merge", "tma_multicast", "tma_stores"),
-    *("wgmma_queue", "wgmma_loads", "mbarriers"),
+    *("wgmma_queue", "wgmma_loads", "wgmma_clock", "mbarriers"),
 )
 """Benchmarks of what only compute capability 9.0 has. Other GPUs run them only where they are asked for."""
 

@@ -55,6 +55,7 @@ STALL_RESOURCES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("short_scoreboard", "mio_throttle"), "latency of shared memory"),
     **dict.fromkeys(("wait", "branch_resolving", "dispatch_stall"), "fixed-latency dependencies"),
     **dict.fromkeys(("barrier", "membar", "sleeping"), "barriers"),
+    "gmma": "wgmma in flight",
     **dict.fromkeys(("no_instruction", "imc_miss"), "fetch of instructions and constants"),
     "math_pipe_throttle": "math pipes",
     "not_selected": "issue slots",

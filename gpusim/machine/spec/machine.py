@@ -18,10 +18,13 @@ from gpusim.machine.spec.l1 import L1Spec
 from gpusim.machine.spec.l2 import L2Spec
 from gpusim.machine.spec.launch import LaunchSpec
 from gpusim.machine.spec.limits import Limits
+from gpusim.machine.spec.mbarrier import MbarrierSpec
 from gpusim.machine.spec.mio import MioSpec
 from gpusim.machine.spec.pipes import PipeSpec
 from gpusim.machine.spec.shared import SharedMemorySpec
 from gpusim.machine.spec.tensor import TensorSpec
+from gpusim.machine.spec.tma import TmaSpec
+from gpusim.machine.spec.wgmma import WgmmaSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Machine:
         pipes: Execution pipes by their names in ``PIPES``.
         tensor: mma.sync on the tensor core of one SMSP, by shape.input.accumulator, as "m16n8k16.f16.f32".
         async_copy: cp.async figures; None for a machine without cp.async.
+        mbarrier, tma, wgmma: Figures of sm_90's units; None if they are unknown, or the machine has none.
         figures: Provenance of each figure, in the order of this class.
         sources: Title of each source, by its key.
     """
@@ -60,6 +64,9 @@ class Machine:
     l2: L2Spec
     dram: DramSpec
     barrier: BarrierSpec
+    mbarrier: MbarrierSpec | None
+    tma: TmaSpec | None
+    wgmma: WgmmaSpec | None
     dispatch: DispatchSpec
     launch: LaunchSpec
     instruction_cache: InstructionCacheSpec

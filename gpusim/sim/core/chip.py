@@ -33,6 +33,7 @@ from gpusim.sim.core.l2_arbiter import Crossbar, L2Arbiter
 from gpusim.sim.core.l2_sampled import L2Sampled
 from gpusim.sim.core.lsu import Lsu
 from gpusim.sim.core.mio import Mio, OperandCollector
+from gpusim.sim.core.sm90.units import Sm90
 from gpusim.sim.core.smsp import Smsp
 from gpusim.sim.core.stores import Stores
 from gpusim.sim.core.warps import SmspRows, Warps
@@ -109,7 +110,10 @@ class Chip:
         self.mio = Mio(machine, rows, self.data_stage, OperandCollector(machine, laid_out, self.warps, rows))
         self.lsu = Lsu(machine, laid_out, data, self.warps, self.mio, self.l1, self.stores)
         self.barriers = Barriers(machine, laid_out, self.warps, sms)
-        self.smsp = Smsp(machine, laid_out, rows, self.warps, self.barriers, self.lsu)
+        self.sm90 = Sm90(machine, laid_out, data, rows, self.warps, self.barriers, self.lsu)
+        self.mbarriers, self.tma, self.wgmma = self.sm90.mbarriers, self.sm90.tma, self.sm90.wgmma
+        self.smsp = Smsp(machine, laid_out, rows, self.warps, self.barriers, self.lsu, self.sm90)
+        self.turn_of_tma = self.tma.turn
         self.record = self.warps.record
         self.stalls, self.by_instruction = self.record.stalls, self.record.by_instruction
         self.notes, self.spans = self.record.notes, self.record.spans
@@ -120,9 +124,12 @@ class Chip:
         warps.ended = -1
         while calendar.count > 0 and warps.ended < 0:
             event = calendar.take()
-            if event >= self.past_smsps:
+            if event >= self.turn_of_tma:
+                self.tma.serve((event - self.turn_of_tma) // self.width, calendar.cycle)
+            elif event >= self.past_smsps:
                 slot = (event - self.past_smsps) // self.width
                 barriers.reset(slot)
+                self.mbarriers.reset(slot)
                 warps.launch(slot, calendar.cycle)
             else:
                 until = smsp.issue_from(event, calendar.cycle)

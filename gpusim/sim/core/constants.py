@@ -14,8 +14,33 @@ Those of kind ``PIPE`` use nothing outside their SMSP. The pipe of kind ``PASSES
 of the lanes. A ``FENCE`` waits until the warp's stores are acknowledged.
 """
 
+MBARRIER, TMA_LOAD, TMA_STORE, STORE_WAIT, WGMMA, WGMMA_WAIT = range(10, 16)
+"""
+Further kinds, of sm_90.
+
+A ``STORE_WAIT`` waits until few of the warp's TMA stores still read shared memory, a ``WGMMA_WAIT`` until few groups of
+the warp's wgmma are in flight.
+"""
+
 ARRIVES, WAITS = 1, 2
 """Bits of a barrier instruction: BAR.ARV arrives, a test of a phase waits, BAR.SYNC does both."""
+
+PHASE_AT, RANKS_AT, BARRIER_MASK, RANKS_MASK = 32, 16, (1 << 16) - 1, (1 << 16) - 1
+"""
+Positions in a trace's entry of an mbarrier's instruction or of a box of TMA, and masks after a shift.
+
+In the highest bits stands the phase that is awaited, or the request of the box; then a bit for each CTA of the cluster
+that it is for, by rank, 0 for its own; then the number of the mbarrier.
+"""
+
+WGMMA_RING, STORE_RING = 16, 16
+"""Sizes of the rings of a warp's latest wgmma and TMA stores, powers of two: more than may be in flight."""
+
+BOXES = 2048
+"""Size of an SM's ring of boxes that its TMA unit has not loaded yet, a power of two: more than all stages have."""
+
+LINES_OF_TURN = 32
+"""Lines that the TMA unit requests in one event of the calendar, so that SMs' requests come in order of time."""
 
 TENSOR_STRIDE = 1 << 40
 """Distance between the first line numbers of two tensors; no tensor has so many lines."""

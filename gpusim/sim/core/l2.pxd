@@ -21,6 +21,7 @@ cdef class L2:
     cdef bint is_far(self, long long sm, long long line) noexcept
     @cython.locals(lines=Lines, arbiter=L2Arbiter, far=bint, same=bint)
     cdef long long read(self, long long sm, long long slot, long long mask, long long start, long long issued) noexcept
+    cdef long long read_box_line(self, long long sm, long long line, long long mask, long long start, long long issued) noexcept
     cdef long long taken_with(self, long long mask) noexcept
     cdef long long brought_with(self, long long mask) noexcept
     cdef long long read_dram(self, long long line, long long start, long long size, long long issued) noexcept

@@ -189,6 +189,18 @@ class L2:
         self.merge_table[entry] = (until & MERGED_TIME) << MERGED_BITS | mask << ASKED_BITS | 1
         return arrival
 
+    def read_box_line(self, sm: int, line: int, mask: int, start: int, issued: int) -> int:
+        """
+        Read sectors of a line of a box; return the cycle of their arrival. Other arguments are those of ``read``.
+
+        Requests for a part of a line do not merge: rows that begin between lines are looked up again and again.
+        """
+        self.sectors += sectors_in(mask)
+        slot = self.lines.touch(line)
+        if mask != WHOLE_LINE:
+            self.merge_table[self.merge_entry(sm, slot)] = 0
+        return self.read(sm, slot, mask, start, issued)
+
     def brought_with(self, mask: int) -> int:
         """Return the mask of the sectors that a miss of some sectors brings: whole pairs or the whole line."""
         if self.fetch_sectors == SECTORS_PER_LINE:

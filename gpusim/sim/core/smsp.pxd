@@ -6,11 +6,13 @@ from gpusim.sim.core.barriers cimport Barriers
 from gpusim.sim.core.log cimport WarpRecord
 from gpusim.sim.core.lsu cimport Coalescer, Lsu
 from gpusim.sim.core.mio cimport Mio
+from gpusim.sim.core.sm90.units cimport Sm90
 from gpusim.sim.core.warps cimport Warps
 
 @cython.final
 cdef class Smsp:
     cdef Barriers barriers
+    cdef Sm90 sm90
     cdef Coalescer coalescer
     cdef Lsu lsu
     cdef Mio mio

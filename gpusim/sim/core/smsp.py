@@ -31,6 +31,7 @@ from gpusim.sim.core.constants import (
     FENCE,
     GLOBAL,
     LDGSTS,
+    MBARRIER,
     NEVER,
     PASSES,
     PENDING_READS,
@@ -43,6 +44,7 @@ from gpusim.sim.core.constants import (
     SHARED,
 )
 from gpusim.sim.core.lsu import Lsu
+from gpusim.sim.core.sm90.units import Sm90
 from gpusim.sim.core.warps import SmspRows, Warps
 from gpusim.sim.stall_reasons import (
     BRANCH_RESOLVING,
@@ -73,7 +75,14 @@ class Smsp:
     """
 
     def __init__(  # noqa: PLR0917 - called positionally by both executions
-        self, machine: "Machine", code: "CodeRows", rows: SmspRows, warps: Warps, barriers: Barriers, lsu: Lsu
+        self,
+        machine: "Machine",
+        code: "CodeRows",
+        rows: SmspRows,
+        warps: Warps,
+        barriers: Barriers,
+        lsu: Lsu,
+        sm90: Sm90,
     ) -> None:
         """
         Build SMSPs without warps.
@@ -85,11 +94,12 @@ class Smsp:
             warps: The warps of all SMs.
             barriers: The barrier units.
             lsu: The LSUs, which take memory instructions.
+            sm90: The units of sm_90.
         """
         indexed = machine.constant_cache.indexed
         self.pass_latency = 0 if indexed is None else indexed.further
         self.mufu_dispatch, self.instructions, self.chosen_at, self.others_at = machine.dispatch.mufu, 0, 0, 0
-        self.warps, self.barriers, self.lsu = warps, barriers, lsu
+        self.warps, self.barriers, self.lsu, self.sm90 = warps, barriers, lsu, sm90
         self.mio, self.coalescer = self.lsu.mio, self.lsu.coalescer
         self.record = self.warps.record
         self.stalls, self.by_instruction = self.record.stalls, self.record.by_instruction
@@ -225,7 +235,7 @@ class Smsp:
                 self.issue_pipe(smsp, chosen, at)
             else:
                 self.issue_beyond(smsp, chosen, at)
-                if kind == BAR:
+                if kind in (BAR, MBARRIER):
                     # The calendar wakes the SMSPs that the barrier releases before this SMSP issues again.
                     return now
             same = self.active[smsp] == active
@@ -271,7 +281,7 @@ class Smsp:
             self.warps.hold_board(warp, self.write[code], at + latency, SHORT_SCOREBOARD)
         return latency
 
-    def issue_beyond(self, smsp: int, warp: int, at: int) -> None:
+    def issue_beyond(self, smsp: int, warp: int, at: int) -> None:  # noqa: C901 - one for each kind
         """Issue an instruction that uses units outside the SMSP (any kind but ``PIPE``)."""
         code = self.at[warp]
         kind = self.kind[code]
@@ -284,6 +294,8 @@ class Smsp:
             self.lsu.commit(smsp, warp, at)
         elif kind == PASSES:
             landed = at + self.issue_passes(warp, at)
+        elif kind >= MBARRIER:
+            landed = self.sm90.issue(smsp, warp, at)
         if self.watched[warp] and self.activity[code] >= 0:
             self.note(warp, at, landed)
         if kind == EXIT:
@@ -457,3 +469,5 @@ class Smsp:
             self.warps.wait_until(warp, self.warps.group_complete(warp, self.pending[code]), LONG_SCOREBOARD)
         elif kind == EXIT:
             self.warps.wait_until(warp, self.drained[warp], DRAIN)
+        elif kind >= MBARRIER:
+            self.sm90.gate(warp, code)

@@ -7,7 +7,8 @@ from gpusim.compiled.text import CoreText
 
 CORE_UNITS: Final = (
     *("cache", "calendar", "log", "dram", "l2_arbiter", "l2", "l2_sampled", "stores"),
-    *("icache", "warps", "data_stage", "l1", "mio", "lsu", "barriers", "smsp", "chip"),
+    *("icache", "warps", "data_stage", "l1", "mio", "lsu", "barriers"),
+    *("sm90.mbarriers", "sm90.tma", "sm90.wgmma", "sm90.units", "smsp", "chip"),
 )
 """The units. Each follows the units that it imports."""
 

@@ -71,7 +71,7 @@ class SmspRows:
 
     An SMSP is identified by the index of its row's first integer. A port has several consecutive integers in the row
     and is identified by the index of the first one; the last of them form a ring of its latest issue cycles. The rows
-    of CTA slots follow the rows of SMSPs, because the calendar has events of both.
+    of CTA slots and of SMs' TMA units follow the rows of SMSPs, because the calendar has events of all three.
 
     Attributes:
         width: Integers from one SMSP to the next.
@@ -87,7 +87,7 @@ class SmspRows:
         queue = ports + figures.ports * PORT_WIDTH
         reads = queue + figures.machine.mio.queue_depth
         self.width, self.count = whole_lines(reads + 2 * PENDING_READS), sms * figures.machine.smsps
-        row = side_by_side(self.count + sms * slots, self.width)
+        row = side_by_side(self.count + sms * slots + sms, self.width)
         self.events = row[:4]
         # warps, smsp
         self.asleep, self.clock, self.planned, self.planned_others = row[4:8]

@@ -123,7 +123,11 @@ def point_row(base: Base, settings: Mapping[str, Any]) -> PointRow:
 
 def figures_of(scenario: Scenario, result: Result) -> PointRow:
     """Return the figures of a simulated point by column."""
-    warps = family_of(scenario).schedules.kernels(scenario)[0].lanes().warps
+    family = family_of(scenario)
+    if family.has("simulated"):
+        warps = family.simulations.warps(scenario)
+    else:
+        warps = family.schedules.kernels(scenario)[0].lanes().warps
     most = load_machine(scenario.machine).limits.max_warps
     return {
         "cycles": result.cycles.elapsed,

@@ -7,13 +7,19 @@ import pytest
 
 from gpusim.sim.core.source import CHIP, CORE_UNITS
 
-TEXTS = {unit: (CHIP.folder / f"{unit}.py").read_text(encoding="utf-8") for unit in CORE_UNITS}
-NO_UNITS = {"__init__", "constants", "engine", "source"}
+TEXTS = {unit: (CHIP.folder / f"{unit.replace('.', '/')}.py").read_text(encoding="utf-8") for unit in CORE_UNITS}
+NO_UNITS = {"__init__", "constants", "engine", "source", "sm90.__init__"}
+
+
+def modules(suffix):
+    """The modules of the room and of the rooms within it, as units are named."""
+    found = [path.relative_to(CHIP.folder) for path in CHIP.folder.rglob(f"*{suffix}")]
+    return {".".join(path.with_suffix("").parts) for path in found}
 
 
 def test_every_module_of_the_room_is_a_unit_with_types():
-    assert {path.stem for path in CHIP.folder.glob("*.py")} - NO_UNITS == set(CORE_UNITS)
-    assert {path.stem for path in CHIP.folder.glob("*.pxd")} == {*CORE_UNITS, "constants"}
+    assert modules(".py") - NO_UNITS == set(CORE_UNITS)
+    assert modules(".pxd") == {*CORE_UNITS, "constants"}
 
 
 @pytest.mark.parametrize("unit", CORE_UNITS)
@@ -28,7 +34,8 @@ def test_what_is_left_out_of_a_unit_is_its_imports_of_units(unit):
 
     assert len(whole) == len(left) + len(left_out)
     assert all(line.startswith("from gpusim.sim.core.") for line in left_out)
-    assert [line.split()[1].rpartition(".")[2] for line in left_out] == list(CHIP.imported_units(TEXTS[unit]))
+    named = [line.split()[1].removeprefix("gpusim.sim.core.") for line in left_out]
+    assert named == list(CHIP.imported_units(TEXTS[unit]))
 
 
 @pytest.mark.parametrize("unit", CORE_UNITS)
@@ -40,7 +47,8 @@ def test_a_unit_imports_another_under_its_own_names_at_its_top(unit):
     anywhere = [node.module for node in imports if getattr(node, "module", None)]
 
     assert not any(alias.asname for alias in names)
-    assert {module.rpartition(".")[2] for module in anywhere if module.startswith("gpusim.sim.core.")} <= {
+    prefix = "gpusim.sim.core."
+    assert {module.removeprefix(prefix) for module in anywhere if module.startswith(prefix)} <= {
         *at_top,
         "constants",
     }
