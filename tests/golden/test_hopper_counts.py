@@ -1,24 +1,13 @@
 """What sm_90 GEMMs of CUTLASS 3.x execute and move, as ncu counted on an H200: wgmma, TMA, sectors, stmatrix."""
 
-import json
-import zipfile
-from pathlib import Path
-
 import pytest
+from problems.cutlass3 import asked, measured
 
 from gpusim.families.hopper.collective import collective_of
 from gpusim.families.hopper.counts import grid_counts
 from gpusim.families.hopper.work import work_of
-from gpusim.families.registry import scenario_of
 
 SMS = 132
-SCHEDULES = {
-    "KernelTma": "non_specialized",
-    "KernelTmaWarpSpecialized": "warp_specialized",
-    "KernelTmaWarpSpecializedCooperative": "cooperative",
-    "KernelTmaWarpSpecializedPingpong": "pingpong",
-}
-SCHEDULERS = {"none": "none", "PersistentScheduler": "persistent", "StreamKScheduler": "stream_k"}
 _SECTORS = "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld"
 METRICS = {
     "wgmma": "sm__sass_inst_executed_op_shared_gmma.sum",
@@ -30,35 +19,6 @@ METRICS = {
     "store_sectors": "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum",
     "stmatrix_wavefronts": "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum",
 }
-
-
-def measured():
-    with zipfile.ZipFile(Path(__file__).parent / "data" / "hopper" / "cutlass3_h200.zip") as archive:
-        return json.loads(archive.read("cutlass3_h200.json"))["rows"]
-
-
-def asked(row):
-    """The scenario of a launch."""
-    schedule = row["kernel_schedule"].replace("FP8FastAccum", "")
-    return scenario_of({
-        "machine": "h200",
-        "problem": {
-            "kind": "hopper_gemm",
-            "m": row["M"], "n": row["N"], "k": row["K"], "beta": float(row["beta"]),
-            **{key: row[key] for key in ("layout_a", "layout_b")},
-            "dtype": {"ab": row["dtype_ab"], "accumulator": row["accumulator"], "output": row["dtype_d"]},
-        },
-        "kernel": {
-            "schedule": SCHEDULES[schedule],
-            "tile": row["tile"],
-            "cluster": row["cluster"][:2],
-            "stages": row["stages_requested"] or "auto",
-            "raster": row["raster"],
-            "max_swizzle": row["max_swizzle"],
-            "fast_accumulation": schedule != row["kernel_schedule"],
-            "scheduler": SCHEDULERS[row["tile_scheduler"]],
-        },
-    })  # fmt: skip
 
 
 ROWS = measured()
