@@ -19,7 +19,7 @@ WGMMA_DONE, TENSOR_CORE, STORES, NAMED = "wgmma in flight", "room in the queue o
 
 def role_waits(code: Sequence[Decoded], roles: Sequence[str], cycles: IntArray) -> tuple[RoleWait, ...]:
     """
-    Return what each role waits for, role by role, the longest first; roles that only wait for their end are left out.
+    Return what each role waits for, role by role, the longest first; roles that wait at no mbarrier are left out.
 
     Args:
         code: All instructions.
@@ -34,7 +34,7 @@ def role_waits(code: Sequence[Decoded], roles: Sequence[str], cycles: IntArray) 
                 own[_awaited(code, place, one, reason)] += count
     rows = []
     for role, own in found.items():
-        if role == "idle":
+        if not any(name in RING_NAMES for name in own):
             continue
         total = sum(own.values())
         for name, count in own.most_common():
