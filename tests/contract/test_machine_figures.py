@@ -45,11 +45,11 @@ ELSEWHERE = {
     "l2.parts.read_bytes": "reads of all SMs at once (tests/unit/sim/core/test_l2.py)",
     "l2.parts.store_bytes": "stores of all SMs at once (tests/unit/sim/core/test_stores.py)",
     "l2.atomics.float_percent": "many floats added to one word (tests/unit/sim/core/test_stores.py)",
-    "wgmma.clock.long_busy": "long launches (tests/unit/machine/test_wgmma_clock.py)",
-    "wgmma.clock.l2": "long launches (tests/unit/machine/test_wgmma_clock.py)",
-    "wgmma.clock.dram": "long launches (tests/unit/machine/test_wgmma_clock.py)",
-    "wgmma.clock.short": "launches between short and long (tests/unit/machine/test_wgmma_clock.py)",
-    "wgmma.clock.long": "launches between short and long (tests/unit/machine/test_wgmma_clock.py)",
+    "wgmma.clock.long_busy": "long launches (tests/unit/machine/spec/test_wgmma.py)",
+    "wgmma.clock.l2": "long launches (tests/unit/machine/spec/test_wgmma.py)",
+    "wgmma.clock.dram": "long launches (tests/unit/machine/spec/test_wgmma.py)",
+    "wgmma.clock.short": "launches between short and long (tests/unit/machine/spec/test_wgmma.py)",
+    "wgmma.clock.long": "launches between short and long (tests/unit/machine/spec/test_wgmma.py)",
     "pipes.fp64.latency": "an addition in f64 (tests/unit/own/test_machine_code.py)",
 }
 """Figures that no small problem shows, with what does."""

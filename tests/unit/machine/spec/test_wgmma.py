@@ -9,7 +9,7 @@ from gpusim.machine import load_machine
 from gpusim.machine.spec.wgmma import WgmmaClockSpec
 
 CLOCK = WgmmaClockSpec(idle=110, short_busy=10, long_busy=4, l2=20, dram=50, short=1000, long=2000)
-MEASURED = Path(__file__).parents[3] / "reports" / "measured" / "h200" / "microbench" / "wgmma_clock.csv"
+MEASURED = Path(__file__).parents[4] / "reports" / "measured" / "h200" / "microbench" / "wgmma_clock.csv"
 MOST_MHZ = 1980
 
 
