@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gpusim.report.bank_grid import BankPicture
     from gpusim.report.captions import Words
     from gpusim.report.style import Canvas
+    from gpusim.results.bound import Bound
+    from gpusim.results.resources import Resource
     from gpusim.results.result import PipelineRow, Result
     from gpusim.results.timeline import Timeline
     from gpusim.scenario.read import Kind
@@ -81,6 +83,16 @@ class Simulations(Protocol):
 
     def warps(self, scenario: Any) -> int:
         """Return the warps of a CTA."""
+
+
+class Explained(Protocol):
+    """Stage ``explained``: what the roles of a simulated kernel say about it."""
+
+    def sentences(self, result: Result, used: Sequence[Resource]) -> tuple[str, ...]:
+        """Return which side of the pipeline binds, and what each role waits for, a sentence each."""
+
+    def verdict(self, result: Result, bound: Bound) -> str:
+        """Return the main limit in one sentence."""
 
     def changes(self, scenario: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield changes of a scenario that may help, each in words and as settings by dotted key."""
@@ -236,6 +248,9 @@ class Family:
 
     simulations = _Stage[Simulations]("simulated")
     """The stage that simulates kernels whose warps have roles."""
+
+    explained = _Stage[Explained]("explained")
+    """The stage that explains kernels whose warps have roles."""
 
     cuda = _Stage[Kernels]("cuda")
     """The stage that specialises kernels for a GPU."""

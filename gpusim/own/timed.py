@@ -21,7 +21,7 @@ from gpusim.own.paths import Paths, leaders_of, stretches_of
 from gpusim.own.trace import LaunchTrace
 from gpusim.own.watched import executed_by, warp_log
 from gpusim.results.kernel_warps import WarpLog
-from gpusim.sim.columns import Code, Data, Traces, column, zeros
+from gpusim.sim.columns import Code, Data, Traces, column, traced_data, zeros
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.engine import engine
 from gpusim.sim.cta_scheduler import groups_of, spans_of
@@ -215,46 +215,17 @@ class TracedExecution:
         )
 
     def _data(self) -> Data:
-        trace, ctas = self.trace, self.execution.launch.ctas
-        requests, nothing = trace.requests, column(())
-        return Data(
-            program=trace.program,
-            follows=zeros(ctas, -1),
-            followed=zeros(ctas, -1),
-            rows=0,
-            outputs=0,
-            row_fetch=nothing,
-            row_status=nothing,
-            row_output=nothing,
-            output_line=nothing,
-            found_slow=nothing,
-            found_missed=nothing,
-            found_first=nothing,
-            pattern=nothing,
-            fetch_line=nothing,
-            slow=nothing,
-            brought=nothing,
-            shared=nothing,
-            looked=nothing,
-            request=nothing,
-            vecs=nothing,
-            asked=requests.asked,
-            touched=requests.touched,
-            l1_wavefronts=requests.l1_wavefronts,
-            line=requests.line or column(()),
-            mask=requests.mask or column(()),
-            cached=True,
-            simulates_l2=True,
-            traces=Traces(
-                first=trace.first,
-                arrays=trace.arrays,
-                array_line=trace.array_line,
-                masked=requests.masked or column(()),
-                passes=requests.passes or column(()),
-                access=trace.access or column(()),
-                line=trace.line or column(()),
-            ),
+        trace, requests = self.trace, self.trace.requests
+        traces = Traces(
+            first=trace.first,
+            arrays=trace.arrays,
+            array_line=trace.array_line,
+            masked=requests.masked or column(()),
+            passes=requests.passes or column(()),
+            access=trace.access or column(()),
+            line=trace.line or column(()),
         )
+        return traced_data(trace.program, requests, traces, cached=True)
 
 
 def _require_time(code: MachineCode, first: IntArray, end: IntArray, kernel: str) -> None:

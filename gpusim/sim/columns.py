@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -305,3 +305,64 @@ class Data:
     simulates_l2: bool
     traces: Traces = field(default_factory=Traces)
     cluster: Column = field(default_factory=lambda: column(()))
+
+
+def traced_data(
+    program: Column,
+    requests: "TracedRequests",
+    traces: Traces,
+    *,
+    cached: bool,
+    cluster: "Column | None" = None,
+) -> Data:
+    """
+    Return the data of CTAs all of whose accesses are traced: without rows, outputs and statuses, on a simulated L2.
+
+    Args:
+        program: Program of each CTA.
+        requests: The requests that traces name.
+        traces: The traces.
+        cached: Whether some access looks up the L1.
+        cluster: First CTA of each CTA's cluster; None if no kernel asks.
+    """
+    ctas = len(program)
+    absent = dict.fromkeys(_OF_ROWS, column(()))
+    return Data(
+        program=program,
+        follows=zeros(ctas, -1),
+        followed=zeros(ctas, -1),
+        rows=0,
+        outputs=0,
+        asked=requests.asked,
+        touched=requests.touched,
+        l1_wavefronts=requests.l1_wavefronts,
+        line=requests.line or column(()),
+        mask=requests.mask or column(()),
+        cached=cached,
+        simulates_l2=True,
+        traces=traces,
+        cluster=column(()) if cluster is None else cluster,
+        **absent,
+    )
+
+
+class TracedRequests(Protocol):
+    """
+    Requests of traced accesses.
+
+    Attributes:
+        asked, touched, l1_wavefronts, line, mask: As in ``Data``.
+    """
+
+    asked: Column
+    touched: Column
+    l1_wavefronts: Column
+    line: Column
+    mask: Column
+
+
+_OF_ROWS = (
+    *("row_fetch", "row_status", "row_output", "output_line", "found_slow", "found_missed", "found_first"),
+    *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
+)
+"""Columns of ``Data`` that only rows of copies, and outputs, fill."""

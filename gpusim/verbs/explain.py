@@ -15,7 +15,7 @@ from gpusim.verbs.explanation.conflicts import Collision, collisions
 from gpusim.verbs.explanation.counters import ExpectedCounter, expected_counters
 from gpusim.verbs.explanation.losses import Budget, budget
 from gpusim.verbs.explanation.residency import Residency, occupancy
-from gpusim.verbs.explanation.roles import role_budget, role_sentences, role_verdict, role_what_ifs
+from gpusim.verbs.explanation.roles import role_budget, role_what_ifs
 from gpusim.verbs.explanation.schedules import WhatIf
 from gpusim.verbs.explanation.sentences import sentences, verdict
 from gpusim.verbs.explanation.trials import Trials
@@ -148,17 +148,17 @@ def explanation(
 
 def _of_roles(scenario: Scenario, result: Result, say: Callable[[str], None]) -> Explanation:
     """Explain a kernel whose warps have roles."""
-    used, simulations = resources_of(result), family_of(scenario).simulations
+    used, family = resources_of(result), family_of(scenario)
     bound, machine = bound_of(used, result.stalls), load_machine(scenario.machine)
     shares = role_budget(result, min(result.ctas, machine.sms) / machine.sms)
     return Explanation(
-        verdict=role_verdict(result, bound),
-        sentences=role_sentences(result, used),
+        verdict=family.explained.verdict(result, bound),
+        sentences=family.explained.sentences(result, used),
         bound=bound,
         budget=shares,
         resources=used,
-        occupancy=Residency(1, "shared_memory", simulations.warps(scenario), machine.limits.max_warps),
-        what_if=role_what_ifs(scenario, result, simulations.changes(scenario), say),
+        occupancy=Residency(1, "shared_memory", family.simulations.warps(scenario), machine.limits.max_warps),
+        what_if=role_what_ifs(scenario, result, family.explained.changes(scenario), say),
         conflicts=(),
         counters=(),
         result=result,

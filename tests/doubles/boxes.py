@@ -7,7 +7,7 @@ import numpy as np
 from gpusim.families.hopper.simulation.boxes import BoxedTensor, BoxRequests
 from gpusim.machine import load_machine
 from gpusim.sim.code import THROTTLES, Decoded, pipe_names
-from gpusim.sim.columns import Code, Data, Traces, column, zeros
+from gpusim.sim.columns import Code, Traces, column, traced_data, zeros
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.constants import (
     ARRIVES,
@@ -106,37 +106,14 @@ def ring(rows, flight, *, loads, sms=1, area=lambda number: number):
         entries += len(of_warp)
         access.append(of_warp)
         lines.append(line)
-    asked, nothing = requests.lines(), column(())
-    absent = dict.fromkeys(
-        (
-            *("row_fetch", "row_status", "row_output", "output_line", "found_slow", "found_missed", "found_first"),
-            *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
-        ),
-        nothing,
+    traces = Traces(
+        first=column(first),
+        arrays=1,
+        array_line=zeros(sms),
+        access=column(np.concatenate(access).tolist()),
+        line=column(np.concatenate(lines).tolist()),
     )
-    data = Data(
-        program=zeros(sms),
-        follows=zeros(sms, -1),
-        followed=zeros(sms, -1),
-        rows=0,
-        outputs=0,
-        asked=asked.asked,
-        touched=asked.touched,
-        l1_wavefronts=zeros(len(asked.asked)),
-        line=asked.line,
-        mask=asked.mask,
-        cached=False,
-        simulates_l2=True,
-        traces=Traces(
-            first=column(first),
-            arrays=1,
-            array_line=zeros(sms),
-            access=column(np.concatenate(access).tolist()),
-            line=column(np.concatenate(lines).tolist()),
-        ),
-        cluster=column(range(sms)),
-        **absent,
-    )
+    data = traced_data(zeros(sms), requests.lines(), traces, cached=False, cluster=column(range(sms)))
     figures = figures_of(H200, 200_000, busy=False)
     chip: Chip = engine().module.Chip(figures, code, data, sms, 1, 1, groups_of(sms, sms, H200.launch.units))
     lives = run_chip(chip, H200.launch, range(sms), None)

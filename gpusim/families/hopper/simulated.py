@@ -1,11 +1,9 @@
 """The result of an sm_90 GEMM in time: cycles, counters, the use of resources, and what each role waits for."""
 
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from gpusim.errors import BadInput
 from gpusim.families.hopper.collective import Collective, collective_of
 from gpusim.families.hopper.counts import HopperCounts, grid_counts
 from gpusim.families.hopper.problem import HopperScenario
@@ -22,8 +20,6 @@ from gpusim.sim.core.engine import engine
 from gpusim.sim.pace import Progress
 from gpusim.sim.stall_reasons import shares
 from gpusim.units import SECTOR_BYTES, WARP_SIZE
-
-_SCHEDULES: Final = ("cooperative", "pingpong", "warp_specialized")
 
 _REGISTERS: Final = 168
 """Registers of a thread at the launch of a kernel of three warpgroups, whose CTA takes a whole SM."""
@@ -44,9 +40,6 @@ def simulate(scenario: HopperScenario, machine: Machine, progress: Progress) -> 
         BadInput: The machine lacks these units, or a CTA does not fit on an SM.
     """
     started = time.perf_counter()
-    if machine.wgmma is None or machine.tma is None or machine.mbarrier is None:
-        lacking = ", ".join(name for name in ("mbarrier", "tma", "wgmma") if getattr(machine, name) is None)
-        raise BadInput(f"{machine.name}: sm_90 GEMMs need tables that its machine file lacks: {lacking}")
     collective = collective_of(scenario)
     occupancy = ctas_per_sm(machine, collective.threads, _REGISTERS, collective.shared_bytes)
     require_room(machine, occupancy, collective.threads, _REGISTERS, collective.shared_bytes)
@@ -59,26 +52,6 @@ def simulate(scenario: HopperScenario, machine: Machine, progress: Progress) -> 
 def warps(scenario: HopperScenario) -> int:
     """Return the warps of a CTA."""
     return collective_of(scenario).threads // WARP_SIZE
-
-
-def changes(scenario: HopperScenario) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield changes that may help, each in words and as settings: stages, schedules, clusters, tiles."""
-    kernel, stages = scenario.kernel, collective_of(scenario).stages
-    for number in (stages - 1, stages + 1):
-        yield f"{number} stages in place of {stages}", {"kernel.stages": number}
-    for schedule in _SCHEDULES:
-        if schedule != kernel.schedule:
-            walk = "none" if schedule == "warp_specialized" else "persistent"
-            yield (
-                f"schedule {schedule}",
-                {"kernel.schedule": schedule, "kernel.scheduler": walk, "kernel.stages": "auto"},
-            )
-    for along_m, along_n in ((1, 1), (2, 1), (1, 2)):
-        if (along_m, along_n) != kernel.cluster:
-            yield f"cluster {along_m}x{along_n}", {"kernel.cluster": [along_m, along_n], "kernel.stages": "auto"}
-    m, n, k = kernel.tile
-    for width in (2 * n, n // 2):
-        yield f"tile {m}x{width}x{k}", {"kernel.tile": [m, width, k], "kernel.stages": "auto"}
 
 
 def counters_of(counts: HopperCounts, found: HopperTime, active: float) -> dict[str, float]:

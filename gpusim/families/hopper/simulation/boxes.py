@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpusim.arrays import IntArray
-from gpusim.sim.columns import Column, column
+from gpusim.sim.columns import Column, column, zeros
 from gpusim.sim.core.constants import TENSOR_STRIDE
 from gpusim.units import LINE_BYTES, SECTOR_BYTES, SECTORS_PER_LINE
 
@@ -27,18 +27,19 @@ class BoxedTensor(NamedTuple):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BoxLines:
     """
-    BoxRequests of boxes.
+    Requests of boxes.
 
     Attributes:
-        asked, touched, line, mask: As in ``columns.Data``.
+        asked, touched, l1_wavefronts, line, mask: As in ``columns.Data``; TMA passes by the L1.
         masked, passes: As in ``columns.Traces``.
     """
 
     asked: Column
     touched: Column
+    l1_wavefronts: Column
     line: Column
     mask: Column
     masked: Column
@@ -107,8 +108,9 @@ class BoxRequests:
         return BoxLines(
             column(self._asked),
             column(self._touched),
+            zeros(len(self._asked)),
             column(self._line),
             column(self._mask),
             column(self._masked),
-            column([0] * len(self._masked)),
+            zeros(len(self._masked)),
         )

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from gpusim.errors import BadInput
 from gpusim.families.hopper.collective import Collective
 from gpusim.families.hopper.problem import WARPGROUP
 from gpusim.families.hopper.program import ops
 from gpusim.machine.spec import Machine
+from gpusim.machine.spec.tma import TmaSpec
+from gpusim.machine.spec.wgmma import WgmmaSpec
 from gpusim.sim.code import OUTPUT, THROTTLES, Decoded, pipe_names
 from gpusim.sim.core.constants import (
     ARRIVES,
@@ -78,7 +81,7 @@ class Around(NamedTuple):
         k_tile: Of a consumer, for each k tile.
         epilogue: Of a consumer, for each tile.
         subtile: For each subtile of the epilogue, besides its arithmetic.
-        parameter_lines: BoxLines of 64 bytes of the kernel's parameters that are read.
+        parameter_lines: Lines of 64 bytes of the kernel's parameters that are read.
     """
 
     begin: int
@@ -126,8 +129,8 @@ AROUND_OPS: Final = {
     ),
 }
 """
-By whose code it is. Counted in machine code for sm_90a, cooperative, 128x128x64, f16, ptxas 13.0: that of
-kernels_cuda/hopper, and that of CUTLASS 4.2's GemmUniversal.
+By whose code it is. Counted to about a tenth in listings for sm_90a, cooperative, 128x128x64, f16, ptxas 13.0: that of
+kernels_cuda/hopper, and that of CUTLASS 4.2's GemmUniversal, of which branches that are not taken were left out.
 """
 
 
@@ -139,12 +142,15 @@ class Instructions:
     Attributes:
         collective: The kernel.
         machine: The machine.
+        tma, wgmma: Its figures of these units.
         warps: Most warps of a CTA.
         around: Instructions around those of the operations.
     """
 
     collective: Collective
     machine: Machine
+    tma: TmaSpec
+    wgmma: WgmmaSpec
     warps: int
     around: Around
 
@@ -173,13 +179,10 @@ class Instructions:
             warp: The warp's number in the role.
             produces: Whether the role is that of a producer.
         """
-        mbarrier = self.machine.mbarrier
         match op:
             case ops.Wait():
                 pipeline = RING_NAMES.index(op.barrier.pipeline)
-                made = [
-                    self.simple(MBARRIER, meets=WAITS, stall=_TESTED if mbarrier else 1, k_group=pipeline, activity=0)
-                ]
+                made = [self.simple(MBARRIER, meets=WAITS, stall=_TESTED, k_group=pipeline, activity=0)]
                 if op.barrier.pipeline == "mainloop.empty":
                     return [*made, *self.math("uniform", self.around.load)]
                 if op.barrier.pipeline == "mainloop.full":
@@ -191,17 +194,14 @@ class Instructions:
             case ops.MbarrierArrive(barrier):
                 return [self.simple(MBARRIER, meets=ARRIVES, arrivals=self.arrivals(barrier), stall=2)]
             case ops.TmaLoad():
-                issue = 1 if self.machine.tma is None else self.machine.tma.issue
-                return [self.simple(TMA_LOAD, expects=op.bytes, stall=issue)]
+                return [self.simple(TMA_LOAD, expects=op.bytes, stall=self.tma.issue)]
             case ops.TmaStore():
                 return [self.simple(TMA_STORE, stall=4)] if warp == 0 else []
             case ops.WaitStores(pending, elected):
                 return [self.simple(STORE_WAIT, pending=pending, gated=True)] if warp == 0 or not elected else []
             case ops.Wgmma():
-                spec = self.machine.wgmma
                 interval = self.collective.scenario.kernel.tile[1] // 2
-                issued = self.simple(WGMMA, interval=interval, stall=1 if spec is None else spec.issue, gated=True)
-                issued = issued._replace(activity=1)
+                issued = self.simple(WGMMA, interval=interval, stall=self.wgmma.issue, gated=True, activity=1)
                 return [*self.math("uniform", self.around.wgmma), issued]
             case ops.WgmmaWait(pending):
                 return [self.simple(WGMMA_WAIT, pending=pending, gated=True, stall=2)]
@@ -269,22 +269,21 @@ class Instructions:
             made = [*self.math("uniform", self.around.epilogue), *made]
         if bits < 32:
             made += self.math("alu", values * bits // 32)
+        count, wavefronts = self.accesses(op)
+        return made + [self.shared(wavefronts, fills=True)] * count
+
+    def accesses(self, op: ops.Staged) -> tuple[int, int]:
+        """Return a warp's accesses to shared memory for a subtile, and the wavefronts of each."""
         if op.word:
-            stored, wavefronts = max(1, values // _MATRIX_VALUES), 4
-        else:
-            stored, wavefronts = max(1, values * bits // 64), 2
-        return made + [self.shared(wavefronts, fills=True)] * stored
+            return max(1, self.values() // _MATRIX_VALUES), 4
+        return max(1, self.values() * self.collective.scenario.output_bits // 64), 2
 
     def loaded(self, op: ops.LoadC) -> list[Decoded]:
         """Return the instructions that load a subtile of C."""
-        values, bits = self.values(), self.collective.scenario.output_bits
-        if op.word:
-            loads, wavefronts = max(1, values // _MATRIX_VALUES), 4
-        else:
-            loads, wavefronts = max(1, values * bits // 64), 2
+        count, wavefronts = self.accesses(op)
         one = self.shared(wavefronts, is_load=True, latency=self.machine.shared.ldmatrix_latency_x1, write=0)
         awaited = self.math("alu", 1)[0]._replace(waits=(0,), gated=True)
-        return [*[one] * loads, awaited, *self.math("fma", values)]
+        return [*[one] * count, awaited, *self.math("fma", self.values())]
 
     def stored_pair(self) -> list[Decoded]:
         """Return the instructions that scale, pack and store a pair of values to global memory."""
@@ -299,3 +298,22 @@ class Instructions:
     def exit(self) -> Decoded:
         """Return the end of a warp."""
         return self.simple(EXIT, gated=True)
+
+
+def instructions_of(collective: Collective, machine: Machine, warps: int) -> Instructions:
+    """
+    Return what makes the instructions of a kernel on a machine.
+
+    Args:
+        collective: The kernel.
+        machine: The machine.
+        warps: Most warps of a CTA.
+
+    Raises:
+        BadInput: The machine lacks figures of sm_90's units.
+    """
+    tma, wgmma = machine.tma, machine.wgmma
+    if tma is None or wgmma is None or machine.mbarrier is None:
+        lacking = ", ".join(name for name in ("mbarrier", "tma", "wgmma") if getattr(machine, name) is None)
+        raise BadInput(f"{machine.name}: sm_90 GEMMs need tables that its machine file lacks: {lacking}")
+    return Instructions(collective, machine, tma, wgmma, warps, AROUND_OPS[collective.scenario.kernel.code])

@@ -13,7 +13,7 @@ from gpusim.families.hopper.collective import Collective, collective_of
 from gpusim.families.hopper.problem import HopperScenario
 from gpusim.families.hopper.simulation.boxes import BoxedTensor, BoxRequests
 from gpusim.families.hopper.simulation.code import RoleProgram, programs_of
-from gpusim.families.hopper.simulation.instructions import AROUND_OPS, Instructions
+from gpusim.families.hopper.simulation.instructions import instructions_of
 from gpusim.families.hopper.simulation.observed import timeline_of
 from gpusim.families.hopper.simulation.waits import role_waits
 from gpusim.families.hopper.work import place_of, work_of
@@ -24,11 +24,11 @@ from gpusim.machine.spec.wgmma import WgmmaClockSpec
 from gpusim.results.result import RoleWait
 from gpusim.results.timeline import Timeline
 from gpusim.sim.code import Decoded
-from gpusim.sim.columns import Code, Column, Data, Traces, column, zeros
+from gpusim.sim.columns import Code, Column, Data, Traces, column, traced_data, zeros
 from gpusim.sim.core.chip import Chip
 from gpusim.sim.core.constants import PHASE_AT, REQUEST_AT
 from gpusim.sim.core.engine import engine
-from gpusim.sim.cta_scheduler import groups_of, spans_of
+from gpusim.sim.cta_scheduler import CtaLife, groups_of, spans_of
 from gpusim.sim.figures import figures_of
 from gpusim.sim.pace import Progress, silent
 from gpusim.sim.run import run_chip
@@ -96,7 +96,7 @@ class _LaidOut:
         decoded: All instructions.
         roles: The role of each.
         known: First and end of each block.
-        lines: BoxLines of the instruction cache.
+        lines: Lines of the instruction cache.
     """
 
     def __init__(self, line_bytes: int) -> None:
@@ -135,10 +135,12 @@ class _Launch:
         self.work = work_of(scenario, machine.sms)
         self.ctas = len(self.work.first) - 1
         self.warps = self.collective.threads // WARP_SIZE
-        self.make = Instructions(self.collective, machine, self.warps, AROUND_OPS[scenario.kernel.code])
+        self.make = instructions_of(self.collective, machine, self.warps)
         self.requests = BoxRequests()
         self.tensors = self._tensors()
+        # The program of each warp, and the work of the CTA that they were made for.
         self.programs: list[list[RoleProgram]] = []
+        self.typical: list[IntArray] = []
 
     def _tensors(self) -> dict[str, BoxedTensor]:
         problem, (a_k, b_k) = self.scenario.problem, self.scenario.problem.k_contiguous
@@ -169,7 +171,7 @@ class _Launch:
                 known[key] = len(self.programs)
                 units = [WorkUnit(*row) for row in rows.tolist()]
                 self.programs.append(programs_of(self.collective, self.make, place, units))
-                self.typical[known[key]] = rows
+                self.typical.append(rows)
             number = known[key]
             program.append(number)
             for warp, own in enumerate(self.programs[number]):
@@ -187,13 +189,6 @@ class _Launch:
             column(np.concatenate(lines).tolist()),
             column(program),
         )
-
-    @property
-    def typical(self) -> dict[int, IntArray]:
-        """The work of the CTA that each program was made for."""
-        if not hasattr(self, "_typical"):
-            self._typical: dict[int, IntArray] = {}
-        return self._typical
 
     def entries(self, own: RoleProgram, rows: IntArray, typical: IntArray) -> tuple[IntArray, IntArray]:
         """Return the entries of a warp's trace in one CTA, and their lines."""
@@ -263,56 +258,23 @@ class _Launch:
 
     def data(self, traced: _Traced) -> Data:
         """Return what the CTAs access."""
-        nothing, ctas, lines = column(()), self.ctas, self.requests.lines()
-        size = self.collective.cluster_size
-        return Data(
-            program=traced.program,
-            follows=zeros(ctas, -1),
-            followed=zeros(ctas, -1),
-            rows=0,
-            outputs=0,
-            row_fetch=nothing,
-            row_status=nothing,
-            row_output=nothing,
-            output_line=nothing,
-            found_slow=nothing,
-            found_missed=nothing,
-            found_first=nothing,
-            pattern=nothing,
-            fetch_line=nothing,
-            slow=nothing,
-            brought=nothing,
-            shared=nothing,
-            looked=nothing,
-            request=nothing,
-            vecs=nothing,
-            asked=lines.asked,
-            touched=lines.touched,
-            l1_wavefronts=zeros(len(lines.asked)),
-            line=lines.line,
-            mask=lines.mask,
-            cached=False,
-            simulates_l2=True,
-            traces=Traces(
-                first=traced.first,
-                arrays=1,
-                array_line=zeros(ctas),
-                masked=lines.masked,
-                passes=lines.passes,
-                access=traced.access,
-                line=traced.line,
-            ),
-            cluster=column(self.clusters(size)),
+        lines, size = self.requests.lines(), self.collective.cluster_size
+        traces = Traces(
+            first=traced.first,
+            arrays=1,
+            array_line=zeros(self.ctas),
+            masked=lines.masked,
+            passes=lines.passes,
+            access=traced.access,
+            line=traced.line,
         )
+        cluster = column(cta // size * size for cta in range(self.ctas))
+        return traced_data(traced.program, lines, traces, cached=False, cluster=cluster)
 
     @property
     def watched(self) -> int:
         """The CTA to watch: the first one with most tiles."""
         return int(np.argmax(np.diff(self.work.first)))
-
-    def clusters(self, size: int) -> Sequence[int]:
-        """Return the first CTA of each CTA's cluster."""
-        return [cta // size * size for cta in range(self.ctas)]
 
 
 _CLOSE: Final = 1
@@ -321,41 +283,64 @@ _CLOSE: Final = 1
 _MOST_TRIES: Final = 4
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A launch that has run at one clock: the SMs, the lives of the CTAs, and the wall time."""
+
+    machine: Machine
+    chip: Chip
+    lives: Sequence[CtaLife]
+    seconds: float
+
+    @property
+    def active(self) -> int:
+        """Mean cycles in which an SM has CTAs."""
+        spans = spans_of(self.lives)
+        return sum(spans) // len(spans)
+
+    @property
+    def tensor_busy(self) -> int:
+        """Cycles that tensor cores are busy, mean of SMs that have CTAs."""
+        return self.chip.wgmma.busy // (self.machine.smsps * self.chip.sms)
+
+    def clock_percent(self, clock: WgmmaClockSpec) -> int:
+        """Return the clock of a launch that keeps busy what this one did, as ``WgmmaClockSpec.percent``."""
+        cycles, sms = max(1, self.active), self.machine.sms
+        return clock.percent(
+            busy=self.tensor_busy / cycles * self.chip.sms / sms,
+            l2_bytes=self.chip.l2.looked_up * SECTOR_BYTES / cycles / sms,
+            dram_bytes=self.chip.dram.read_bytes / cycles / sms,
+            cycles=self.active,
+        )
+
+
 def time_of(scenario: HopperScenario, machine: Machine | None = None, progress: Progress = silent) -> HopperTime:
     """
     Simulate a launch.
 
     How fast the SMs' clock is, and so how many of its cycles the L2 and DRAM take, depends on how busy the launch keeps
     the tensor cores and the memory. So a launch is simulated again until its clock is the one that it was simulated at.
+
+    Raises:
+        BadInput: The machine lacks figures of sm_90's units.
     """
     machine = machine or load_machine(scenario.machine)
     launch = _Launch(scenario, machine)
     traced = launch.traced()
     code, data = launch.code(), launch.data(traced)
-    percent, tried = machine.launch.idle_clock_percent, set[int]()
+    clock, percent, tried = launch.make.wgmma.clock, machine.launch.idle_clock_percent, set[int]()
     while True:
         tried.add(percent)
         at_clock = replace(machine, launch=replace(machine.launch, idle_clock_percent=percent))
-        found = _at_clock(launch, at_clock, code, data, progress)
-        if machine.wgmma is None or machine.wgmma.clock is None:
-            return found
-        percent = _clock_percent(machine.wgmma.clock, found, min(machine.sms, launch.ctas), machine.sms)
+        ran = _at_clock(launch, at_clock, code, data, progress)
+        if clock is None:
+            return _time(launch, ran)
+        percent = ran.clock_percent(clock)
         if any(abs(percent - one) <= _CLOSE for one in tried) or len(tried) == _MOST_TRIES:
-            return found
+            return _time(launch, ran)
 
 
-def _clock_percent(clock: WgmmaClockSpec, found: HopperTime, working: int, sms: int) -> int:
-    """Return the clock of a launch by what it kept busy, as ``WgmmaClockSpec.percent``."""
-    cycles = max(1, found.active)
-    return clock.percent(
-        busy=found.tensor_busy / cycles * working / sms,
-        l2_bytes=found.l2_sectors * SECTOR_BYTES / cycles / sms,
-        dram_bytes=found.dram_read / cycles / sms,
-        cycles=found.active,
-    )
-
-
-def _at_clock(launch: _Launch, machine: Machine, code: Code, data: Data, progress: Progress) -> HopperTime:
+def _at_clock(launch: _Launch, machine: Machine, code: Code, data: Data, progress: Progress) -> _Ran:
     figures = figures_of(
         machine,
         launch.collective.shared_bytes + machine.limits.shared_reserved_per_cta,
@@ -366,26 +351,28 @@ def _at_clock(launch: _Launch, machine: Machine, code: Code, data: Data, progres
     groups = groups_of(launch.ctas, sms, machine.launch.units)
     chip: Chip = engine().module.Chip(figures, code, data, sms, 1, 1, groups)
     started = time.perf_counter()
-    watched = launch.watched
-    lives = run_chip(chip, machine.launch, range(launch.ctas), watched, progress)
-    seconds = time.perf_counter() - started
-    spans = spans_of(lives)
+    lives = run_chip(chip, machine.launch, range(launch.ctas), launch.watched, progress)
+    return _Ran(machine, chip, lives, time.perf_counter() - started)
+
+
+def _time(launch: _Launch, ran: _Ran) -> HopperTime:
+    machine, chip, laid = ran.machine, ran.chip, launch.laid
     by_instruction = np.frombuffer(chip.by_instruction, dtype=np.int64).reshape(-1, len(REASONS))
-    by_instruction = by_instruction[: len(launch.laid.decoded)]
-    longest = max(*spans, chip.stores.acknowledged - min(life.launched for life in lives))
+    begin = min(life.launched for life in ran.lives)
+    longest = max(*spans_of(ran.lives), chip.stores.acknowledged - begin)
     return HopperTime(
-        elapsed=machine.launch.elapsed(longest, ctas=launch.ctas, working=sms, busy=True),
-        active=sum(spans) // len(spans),
+        elapsed=machine.launch.elapsed(longest, ctas=launch.ctas, working=chip.sms, busy=True),
+        active=ran.active,
         instructions=chip.smsp.instructions,
         stalls={reason: own for reason, own in zip(REASONS, chip.stalls, strict=True) if own},
         l2_sectors=chip.l2.looked_up,
         received=chip.l2.sectors,
         dram_read=chip.dram.read_bytes,
         dram_written=chip.l2.written_back,
-        tensor_busy=chip.wgmma.busy // (machine.smsps * sms),
+        tensor_busy=ran.tensor_busy,
         longest=longest,
         clock_percent=machine.launch.idle_clock_percent,
-        roles=role_waits(launch.laid.decoded, launch.laid.roles, by_instruction),
-        timeline=timeline_of(launch.laid.decoded, chip, lives, watched, launch.collective.stages),
-        seconds=seconds,
+        roles=role_waits(laid.decoded, laid.roles, by_instruction[: len(laid.decoded)]),
+        timeline=timeline_of(laid.decoded, chip, ran.lives, launch.watched, launch.collective.stages),
+        seconds=ran.seconds,
     )

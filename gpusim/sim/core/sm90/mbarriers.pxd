@@ -18,5 +18,7 @@ cdef class Mbarriers:
     cdef void issue(self, long long warp, long long at) noexcept
     cdef void wait(self, long long warp, long long place, long long phase) noexcept
     cdef void arrive(self, long long place, long long at, long long late, long long expected) noexcept
-    cdef void land(self, long long slot, long long barrier, long long size, long long at) noexcept
+    cdef void reach(self, long long slot, long long entry, long long at, long long size, long long expected) noexcept
+    cdef void count(self, long long slot, long long place, long long at, long long size, long long expected) noexcept
+    cdef void land(self, long long place, long long size, long long at) noexcept
     cdef void complete(self, long long place) noexcept

@@ -78,26 +78,43 @@ class Mbarriers:
         code, slot, taken = self.at[warp], self.slot[warp], self.next_traced[warp]
         self.next_traced[warp] = taken + 1
         entry = self.entry[taken]
-        barrier, ranks = entry & BARRIER_MASK, entry >> RANKS_AT & RANKS_MASK
-        place = slot * self.per_cta + barrier
+        place = slot * self.per_cta + (entry & BARRIER_MASK)
         if self.meets[code] & WAITS:
             self.wait(warp, place, entry >> PHASE_AT)
             return
         self.pending[place] += self.expects[code]
-        if not self.meets[code] & ARRIVES:
-            return
+        if self.meets[code] & ARRIVES:
+            self.reach(slot, entry, at, 0, self.arrivals[code])
+
+    def reach(self, slot: int, entry: int, at: int, size: int, expected: int) -> None:
+        """
+        Count an arrival, or bytes that land, at an mbarrier of each CTA that an entry names.
+
+        Args:
+            slot: Slot of the CTA from which they come.
+            entry: The trace's entry, with the mbarrier and the CTAs.
+            at: Cycle of the issue, or at which the bytes land.
+            size: Bytes.
+            expected: Arrivals of a phase, for an arrival; 0 for bytes.
+        """
+        barrier, ranks, rank = entry & BARRIER_MASK, entry >> RANKS_AT & RANKS_MASK, 0
         if ranks == 0:
-            self.arrive(place, at, 0, self.arrivals[code])
+            self.count(slot, slot * self.per_cta + barrier, at, size, expected)
             return
-        first, rank = self.cluster[self.cta[slot]], 0
+        first = self.cluster[self.cta[slot]]
         while ranks:
-            if ranks & 1:
-                other = self.slot_of[first + rank]
-                late = 0 if other == slot else self.remote
-                if other >= 0:
-                    self.arrive(other * self.per_cta + barrier, at, late, self.arrivals[code])
+            other = self.slot_of[first + rank] if ranks & 1 else -1
+            if other >= 0:
+                self.count(slot, other * self.per_cta + barrier, at, size, expected)
             ranks >>= 1
             rank += 1
+
+    def count(self, slot: int, place: int, at: int, size: int, expected: int) -> None:
+        """Count an arrival, or bytes, from a slot's CTA at one mbarrier; other arguments are those of ``reach``."""
+        if expected:
+            self.arrive(place, at, 0 if place // self.per_cta == slot else self.remote, expected)
+        else:
+            self.land(place, size, at)
 
     def wait(self, warp: int, place: int, phase: int) -> None:
         """Make a warp wait until ``phase`` phases of an mbarrier are complete."""
@@ -127,9 +144,8 @@ class Mbarriers:
         self.last_arrival[place] = max(self.last_arrival[place], self.free[sm] + late)
         self.complete(place)
 
-    def land(self, slot: int, barrier: int, size: int, at: int) -> None:
+    def land(self, place: int, size: int, at: int) -> None:
         """Subtract bytes that land in shared memory at a cycle from an mbarrier's pending bytes."""
-        place = slot * self.per_cta + barrier
         self.pending[place] -= size
         self.last_arrival[place] = max(self.last_arrival[place], at)
         self.complete(place)

@@ -23,12 +23,11 @@ cdef class Tma:
     cdef long long row_time, box_time, store_latency, width
     cdef readonly long long lines, turn
     cdef const int[::1] expects
-    cdef const long long[::1] entry, base, cluster, touched, asked, line, mask
-    cdef long long[::1] at, slot, cta, slot_of, next_traced, drained, stores_taken, first_box, next_box, free
+    cdef const long long[::1] entry, base, touched, line, mask
+    cdef long long[::1] at, slot, next_traced, drained, stores_taken, first_box, next_box, free
     cdef long long[::1] box_of, box_base, box_slot, box_bytes, next_line, begun, landed, stored, read_until
     cdef void load(self, long long sm, long long warp, long long at) noexcept
     cdef void serve(self, long long sm, long long now) noexcept
     cdef inline void request_line(self, long long sm, long long touched, long long base, long long now) noexcept
-    cdef void tell(self, long long place, long long at) noexcept
     cdef void store(self, long long sm, long long warp, long long at) noexcept
     cdef long long read_complete(self, long long warp, long long pending) noexcept

@@ -19,14 +19,11 @@ from typing import TYPE_CHECKING
 from gpusim.sim.columns import zeros
 from gpusim.sim.core.cache import sectors_in
 from gpusim.sim.core.constants import (
-    BARRIER_MASK,
     BOXES,
     LINES_OF_TURN,
     MILLI,
     PERCENT,
     PHASE_AT,
-    RANKS_AT,
-    RANKS_MASK,
     STORE_RING,
     TIMED,
     WARP_WIDTH,
@@ -73,14 +70,14 @@ class Tma:
         self.crossbar, self.l2, self.stores = self.lsu.crossbar, self.lsu.l2, self.lsu.stores
         self.calendar, self.lines, self.expects = self.warps.calendar, 0, code.expects
         sms = self.lsu.sms
-        self.at, self.slot, self.cta, self.slot_of = self.warps.at, self.warps.slot, self.warps.cta, self.warps.slot_of
+        self.at, self.slot = self.warps.at, self.warps.slot
         self.next_traced, self.drained, self.stores_taken = (
             self.warps.next_traced,
             self.warps.drained,
             self.warps.stores_taken,
         )
-        self.entry, self.base, self.cluster = data.traces.access, data.traces.line, data.cluster
-        self.touched, self.asked, self.line, self.mask = data.touched, data.asked, data.line, data.mask
+        self.entry, self.base = data.traces.access, data.traces.line
+        self.touched, self.line, self.mask = data.touched, data.line, data.mask
         self.turn = self.warps.past_smsps + len(self.warps.cta) * self.warps.width
         self.width, boxes = self.warps.width, BOXES if code.mbarriers else 1
         self.first_box, self.next_box, self.free = zeros(sms), zeros(sms), zeros(sms)
@@ -118,7 +115,7 @@ class Tma:
         self.next_line[sm] = end
         if end == self.touched[request + 1]:
             self.free[sm] = max(self.free[sm], self.begun[sm] + self.box_time)
-            self.tell(place, self.landed[sm])
+            self.mbarriers.reach(self.box_slot[place], self.box_of[place], self.landed[sm], self.box_bytes[place], 0)
             self.next_line[sm] = -1
             self.first_box[sm] += 1
         if self.first_box[sm] < self.next_box[sm]:
@@ -132,20 +129,6 @@ class Tma:
         landed = self.l2.read_box_line(sm, self.line[touched] + base, mask, start, now)
         self.landed[sm] = max(self.landed[sm], landed)
         self.free[sm] += self.row_time
-
-    def tell(self, place: int, at: int) -> None:
-        """Tell the mbarriers of all CTAs that a box is for that it has landed at a cycle."""
-        entry, slot, size = self.box_of[place], self.box_slot[place], self.box_bytes[place]
-        barrier, ranks = entry & BARRIER_MASK, entry >> RANKS_AT & RANKS_MASK
-        if ranks == 0:
-            self.mbarriers.land(slot, barrier, size, at)
-            return
-        first, rank = self.cluster[self.cta[slot]], 0
-        while ranks:
-            if ranks & 1 and self.slot_of[first + rank] >= 0:
-                self.mbarriers.land(self.slot_of[first + rank], barrier, size, at)
-            ranks >>= 1
-            rank += 1
 
     # --- stores ---
 

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 from doubles.boxes import H200, instruction
 
-from gpusim.sim.columns import Code, Data, column, zeros
+from gpusim.families.hopper.simulation.boxes import BoxRequests
+from gpusim.sim.columns import Code, Traces, column, traced_data, zeros
 from gpusim.sim.core.constants import EXIT, WGMMA, WGMMA_WAIT
 from gpusim.sim.core.engine import engine
 from gpusim.sim.figures import figures_of
@@ -42,25 +43,7 @@ def cycles(*code, warps=1):
         barriers=1,
         stretches=((0, len(program)),),
     )
-    nothing = column(())
-    absent = dict.fromkeys(
-        (
-            *("row_fetch", "row_status", "row_output", "output_line", "found_slow", "found_missed", "found_first"),
-            *("pattern", "fetch_line", "slow", "brought", "shared", "looked", "request", "vecs"),
-            *("asked", "touched", "l1_wavefronts", "line", "mask"),
-        ),
-        nothing,
-    )
-    data = Data(
-        program=zeros(1),
-        follows=zeros(1, -1),
-        followed=zeros(1, -1),
-        rows=0,
-        outputs=0,
-        cached=False,
-        simulates_l2=True,
-        **absent,
-    )
+    data = traced_data(zeros(1), BoxRequests().lines(), Traces(), cached=False)
     chip = engine().module.Chip(figures_of(H200, 0, busy=False), columns, data, 1, 1, 1, ())
     (life,) = run_chip(chip, H200.launch, [0], None)
     return life.finished - life.launched
