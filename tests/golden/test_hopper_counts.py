@@ -1,11 +1,12 @@
 """What sm_90 GEMMs of CUTLASS 3.x execute and move, as ncu counted on an H200: wgmma, TMA, sectors, stmatrix."""
 
 import pytest
-from problems.cutlass3 import asked, measured
+from problems.cutlass3 import measured
 
 from gpusim.families.hopper.collective import collective_of
 from gpusim.families.hopper.counts import grid_counts
 from gpusim.families.hopper.work import work_of
+from gpusim.lab.hopper_time import cutlass_scenario
 
 SMS = 132
 _SECTORS = "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld"
@@ -27,7 +28,7 @@ IDS = [f"{number}-{row['name']}-{row['M']}x{row['N']}x{row['K']}" for number, ro
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_counts_are_those_of_ncu(row):
-    found = grid_counts(asked(row), SMS)
+    found = grid_counts(cutlass_scenario(row), SMS)
 
     assert {name: getattr(found, name) for name in METRICS} == {
         name: row["counters"][metric] for name, metric in METRICS.items()
@@ -41,8 +42,8 @@ def test_rows_between_sectors_and_beyond_the_tensor_are_among_them():
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
 def test_cutlass_chose_the_same_stages_epilogue_and_grid(row):
-    kernel = collective_of(asked(row))
+    kernel = collective_of(cutlass_scenario(row))
 
     assert (kernel.stages, kernel.threads, kernel.shared_bytes) == (row["stages"], row["threads"], row["shared_bytes"])
     assert list(kernel.epilogue.tile if kernel.epilogue else (0, 0)) == row["epilogue_tile"]
-    assert list(work_of(asked(row), SMS).grid) == row["grid"]
+    assert list(work_of(cutlass_scenario(row), SMS).grid) == row["grid"]

@@ -1,6 +1,5 @@
 """The CUDA kernels of sm_90 GEMMs as an H200 executed them: right, as gpusim says, and with the counts it says."""
 
-import csv
 import json
 from math import exp, log
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from gpusim.families.hopper.counts import grid_counts
 from gpusim.lab.hopper_device.cases import HOPPER_CASES
+from gpusim.lab.hopper_time import profiled
 
 FOLDER = Path(__file__).parents[2] / "reports" / "measured" / "h200" / "hopper"
 CASES = {case.name: case for case in HOPPER_CASES}
@@ -23,19 +23,7 @@ METRICS = {
 }
 
 
-def profiled():
-    """Each launch with its counters."""
-    launches, counters = [], {}
-    for line in (FOLDER / "ncu.csv").read_text(encoding="utf-8").splitlines():
-        if line.startswith("{"):
-            launches.append(json.loads(line))
-        elif line[:1] == '"' and line[1].isdigit():
-            row = next(csv.reader([line]))
-            counters.setdefault(int(row[0]), {})[row[12]] = float(row[14].replace(",", ""))
-    return [(one, counters[number]) for number, one in enumerate(launches)]
-
-
-PROFILED = profiled()
+PROFILED = profiled(FOLDER / "ncu.csv")
 
 
 def test_every_case_was_run():

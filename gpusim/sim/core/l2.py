@@ -193,7 +193,8 @@ class L2:
         """
         Read sectors of a line of a box; return the cycle of their arrival. Other arguments are those of ``read``.
 
-        Requests for a part of a line do not merge: rows that begin between lines are looked up again and again.
+        Requests for a part of a line do not merge, so rows that begin between lines are looked up again and again. This
+        is inferred from launches (docs/hopper.md), not measured alone.
         """
         self.sectors += sectors_in(mask)
         slot = self.lines.touch(line)

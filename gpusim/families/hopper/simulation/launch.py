@@ -44,6 +44,7 @@ class HopperTime:
     The time of a launch.
 
     Attributes:
+        ctas: CTAs of the grid.
         elapsed: Cycles, launch overhead included.
         active: Mean cycles in which an SM has CTAs, of SMs that have any.
         instructions: Warp instructions.
@@ -59,6 +60,7 @@ class HopperTime:
         seconds: Wall time of the core's execution.
     """
 
+    ctas: int
     elapsed: int
     active: int
     instructions: int
@@ -361,6 +363,7 @@ def _time(launch: _Launch, ran: _Ran) -> HopperTime:
     begin = min(life.launched for life in ran.lives)
     longest = max(*spans_of(ran.lives), chip.stores.acknowledged - begin)
     return HopperTime(
+        ctas=launch.ctas,
         elapsed=machine.launch.elapsed(longest, ctas=launch.ctas, working=chip.sms, busy=True),
         active=ran.active,
         instructions=chip.smsp.instructions,
